@@ -1,0 +1,41 @@
+# Everything a newcomer needs: `make demo` and `make test`. Both build the project's own .venv first.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+CODE := src tests experiments examples
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format lint types test-lowest clean
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+demo: $(READY)  ## cluster a file of 300 000 rows from its sketch, beside KMeans; writes demo-output/
+	$(BIN)/python examples/demo.py
+
+test: $(READY)  ## run the tests
+	$(BIN)/python -m pytest -q -n 2
+
+check: lint types test  ## what CI runs: format, lint, types, tests
+
+format: $(READY)  ## rewrite the code in house style
+	$(BIN)/ruff format $(CODE)
+	$(BIN)/ruff check --fix $(CODE)
+
+lint: $(READY)
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE)
+
+types: $(READY)
+	$(BIN)/mypy
+
+clean:  ## remove what make made
+	rm -rf $(VENV) .venv-lowest demo-output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

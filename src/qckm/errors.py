@@ -1,0 +1,32 @@
+"""What can go wrong, as one small hierarchy.
+
+Every error is a `ValueError` too, so that code written for scikit-learn or NumPy catches it without knowing qckm.
+"""
+
+
+class QckmError(ValueError):
+    """Anything qckm refuses; the base of the others."""
+
+
+class RowsError(QckmError):
+    """The rows cannot be sketched: not two-dimensional, not numbers, not finite, wrong number of features."""
+
+
+class OperatorError(QckmError):
+    """An operator that cannot be built: a frequency that does not fit, a step that is not a power of two."""
+
+
+class SignatureError(QckmError):
+    """A function that is no signature: not periodic, not centred, outside [-1, 1], or without a first harmonic."""
+
+
+class MergeError(QckmError):
+    """Two sketches that cannot be added or subtracted."""
+
+
+class FileError(QckmError):
+    """Bytes that are no sketch file, or a damaged one."""
+
+
+class DecodeError(QckmError):
+    """A sketch that cannot be decoded as asked."""

@@ -1,0 +1,98 @@
+"""What is measured: the laws that random frequencies follow, and what their scale means.
+
+Every law is radial: a frequency is a direction uniform on the sphere times a radius, ω = R·φ. The scale is the kernel's
+length in data units, the same for every law: s = sqrt(n / E‖ω‖²). A law therefore only has to know how to draw radii
+and what their mean square is; `draw_frequencies` does the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gamma, gammaincc
+
+from qckm.errors import OperatorError
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Law:
+    """A radial law: how to draw m radii in dimension n, and E R² in that dimension."""
+
+    name: str
+    draw_radii: Callable[[int, int, np.random.Generator], Floats]
+    mean_square: Callable[[int], float]
+
+
+def _adapted_radii(n: int, m: int, rng: np.random.Generator) -> Floats:
+    """Draw from the density ∝ sqrt(R² + R⁴/4)·exp(−R²/2), exactly, by rejection.
+
+    With u = R²/2 the density is ∝ sqrt(1 + u/2)·exp(−u). As sqrt(1 + u/2) ≤ 1 + u/4, candidates come from the mixture
+    0.8·Exp(1) + 0.2·Gamma(2), whose density is ∝ (1 + u/4)·exp(−u); 94 % of them are accepted.
+    """
+    accepted = np.empty(0)
+    while accepted.size < m:
+        missing = m - accepted.size
+        candidates = rng.gamma(np.where(rng.random(missing) < 0.8, 1.0, 2.0))
+        keep = rng.random(missing) * (1 + candidates / 4) <= np.sqrt(1 + candidates / 2)
+        accepted = np.concatenate([accepted, candidates[keep]])
+    radii: Floats = np.sqrt(2 * accepted)
+    return radii
+
+
+def _adapted_mean_square(n: int) -> float:
+    """E R² = 2·E u; with v = 1 + u/2 both moments are incomplete gamma functions."""
+
+    def moment(power: float) -> float:  # ∫₁^∞ v^power·exp(−2v) dv
+        return float(gamma(power + 1) * gammaincc(power + 1, 2.0) / 2 ** (power + 1))
+
+    return 4 * (moment(1.5) / moment(0.5) - 1)
+
+
+# The chi law with 50 degrees of freedom: radii within about 10 % of each other, in any dimension.
+_CONCENTRATION = 50
+
+LAWS: dict[str, Law] = {
+    law.name: law
+    for law in (
+        Law("gaussian", lambda n, m, rng: np.sqrt(rng.chisquare(n, m)), float),
+        Law("folded-gaussian", lambda n, m, rng: np.abs(rng.standard_normal(m)), lambda n: 1.0),
+        Law("adapted-radius", _adapted_radii, _adapted_mean_square),
+        Law(
+            "concentrated-radius",
+            lambda n, m, rng: np.sqrt(rng.chisquare(_CONCENTRATION, m)),
+            lambda n: float(_CONCENTRATION),
+        ),
+    )
+}
+
+
+def get_law(law: str | Law) -> Law:
+    """Return the law of that name, or the law itself."""
+    if isinstance(law, Law):
+        return law
+    if law not in LAWS:
+        raise OperatorError(f"Expected a law among {', '.join(LAWS)}, got {law!r}.")
+    return LAWS[law]
+
+
+def draw_frequencies(n: int, m: int, scale: float, law: str | Law, rng: np.random.Generator) -> Floats:
+    """Draw frequencies Ω: (n, m) in radians a unit, with sqrt(n / E‖ω‖²) = scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> omega = draw_frequencies(10, 100_000, 4.0, "adapted-radius", np.random.default_rng(0))
+    >>> print(round(float(np.sqrt(10 / (omega**2).sum(axis=0).mean())), 1))
+    4.0
+    """
+    law = get_law(law)
+    directions = rng.standard_normal((n, m))
+    directions /= np.linalg.norm(directions, axis=0)
+    radii = law.draw_radii(n, m, rng)
+    omega: Floats = directions * (radii * np.sqrt(n / law.mean_square(n)) / scale)
+    return omega

@@ -1,0 +1,159 @@
+"""Sketch: the sum. One pass, merge by `+`, forget by `-`, any order, any machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qckm.errors import DecodeError, MergeError
+from qckm.operator import SketchOperator
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """The sum of the contributions of some rows, with what has to be known of them. Immutable; made by an operator.
+
+    Parameters
+    ----------
+    operator : SketchOperator
+    total : ndarray of int64 (float64 after real-valued weights), shape (M,)
+        The sum, in units of the signature's table.
+    count : int or float
+        The rows seen: the sum of their weights.
+    saturated : int or float
+        Of these, the rows with a feature clipped to what the operator can code.
+    bounds : pair of ndarray of shape (n,)
+        Least and greatest value seen of each feature, before clipping; +inf and −inf where there were no rows.
+
+    Examples
+    --------
+    >>> import numpy as np, qckm
+    >>> op = qckm.SketchOperator.draw(n_features=3, n_frequencies=20, scale=1.0, random_state=0)
+    >>> monday, tuesday = np.random.default_rng(0).normal(size=(2, 500, 3))
+    >>> both = op.sketch(monday) + op.sketch(tuesday)
+    >>> both == op.sketch(np.concatenate([monday, tuesday]))
+    True
+    >>> both - op.sketch(monday) == op.sketch(tuesday)
+    True
+    """
+
+    operator: SketchOperator
+    total: npt.NDArray[np.int64] | Floats
+    count: int | float
+    saturated: int | float
+    bounds: tuple[Floats, Floats]
+
+    def __post_init__(self) -> None:
+        for array in (self.total, *self.bounds):
+            array.setflags(write=False)
+
+    @classmethod
+    def zero(cls, operator: SketchOperator) -> Sketch:
+        """Return the sketch of no rows."""
+        n = operator.n_features
+        return cls(operator, np.zeros(operator.n_measurements, np.int64), 0, 0, (np.full(n, np.inf), np.full(n, -np.inf)))
+
+    @property
+    def exact(self) -> bool:
+        """Whether the sum is one of integers: then `+` and `-` are exact, in any order."""
+        return self.total.dtype == np.int64
+
+    def values(self) -> Floats:
+        """Return z = sum / count, (M,), each in [−1, 1]."""
+        if not self.count > 0:
+            raise DecodeError("A sketch of no rows has no values: sketch some rows first.")
+        z: Floats = self.total / (self.operator.signature.full_scale * self.count)
+        return z
+
+    def __add__(self, other: Sketch) -> Sketch:
+        if not isinstance(other, Sketch):
+            return NotImplemented
+        self._require_same_operator(other, "add")
+        (lower, upper), (other_lower, other_upper) = self.bounds, other.bounds
+        bounds = np.minimum(lower, other_lower), np.maximum(upper, other_upper)
+        return Sketch(
+            self.operator, self.total + other.total, self.count + other.count, self.saturated + other.saturated, bounds
+        )
+
+    def __radd__(self, other: object) -> Sketch:
+        """Let `sum(sketches)` start from 0."""
+        return self if other == 0 and not isinstance(other, Sketch) else NotImplemented
+
+    def __sub__(self, other: Sketch) -> Sketch:
+        """Forget rows. Bounds cannot be forgotten: they stay those of the whole, unless nothing is left."""
+        if not isinstance(other, Sketch):
+            return NotImplemented
+        self._require_same_operator(other, "subtract")
+        if other.count > self.count:
+            raise MergeError(f"Cannot forget {other.count} rows of a sketch of {self.count}: more than it has seen.")
+        total, count = self.total - other.total, self.count - other.count
+        if count == 0:
+            if self.exact and other.exact and total.any():
+                raise MergeError("Cannot forget rows that were never added: the sums differ though the counts do not.")
+            return Sketch.zero(self.operator)
+        return Sketch(self.operator, total, count, self.saturated - other.saturated, self.bounds)
+
+    def _require_same_operator(self, other: Sketch, verb: str) -> None:
+        if self.operator != other.operator:
+            raise MergeError(
+                f"Cannot {verb} sketches of different operators: {self.operator!r} and {other.operator!r}. Only sums of "
+                "the same measurements add up: draw the operator once and share it, as a file of op.empty()."
+            )
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two sketches are the same sum, to the last bit; bounds and clipping are notes beside it."""
+        return (
+            isinstance(other, Sketch)
+            and self.operator == other.operator
+            and self.exact == other.exact
+            and self.count == other.count
+            and np.array_equal(self.total, other.total)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Sketch(count={self.count}, saturated={self.saturated}, operator={self.operator!r})"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a .qckm file, whole or not at all; `qckm.load` reads it back."""
+        from qckm import files
+
+        files.save(self, path)
+
+
+def sketch_batches(operator: SketchOperator, batches: Iterable[Any]) -> Sketch:
+    """Sketch any iterable of batches: arrays, Arrow record batches, data frames. Only one is held at a time.
+
+    Parameters
+    ----------
+    operator : SketchOperator
+    batches : iterable of array-like of shape (rows, n)
+        Batches may be of any sizes, also empty; they do not change the result.
+
+    Returns
+    -------
+    Sketch
+
+    Examples
+    --------
+    >>> import numpy as np, qckm
+    >>> op = qckm.SketchOperator.draw(n_features=2, n_frequencies=20, scale=1.0, random_state=0)
+    >>> stream = (np.random.default_rng(i).normal(size=(100, 2)) for i in range(5))
+    >>> qckm.sketch_batches(op, stream).count
+    500
+    """
+    total = operator.empty()
+    for number, batch in enumerate(batches):
+        try:
+            total += operator.sketch(batch)
+        except ValueError as error:
+            raise type(error)(f"Batch {number}: {error}") from error
+    return total
