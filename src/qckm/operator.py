@@ -14,12 +14,13 @@ import numpy.typing as npt
 from qckm import signatures
 from qckm.errors import OperatorError, RowsError
 from qckm.frequencies import Law, draw_frequencies, get_law
-from qckm.kernels import reference as kernel
+from qckm.kernels import reference
 from qckm.random import as_generator
-from qckm.rows import as_rows, as_weights, require_finite
+from qckm.rows import as_rows, as_weights, raise_not_finite
 from qckm.signatures import Signature
 
 if TYPE_CHECKING:
+    from qckm.kernels.cpu import Sketcher
     from qckm.sketch import Sketch
 
 Dither = Literal["paired", "single"]
@@ -85,7 +86,7 @@ class SketchOperator:
             )
         if self.dither not in ("paired", "single"):
             raise OperatorError(f"Expected dither 'paired' or 'single', got {self.dither!r}.")
-        if (self.dither_codes < 0).any() or (self.dither_codes >= kernel.TURN).any():
+        if (self.dither_codes < 0).any() or (self.dither_codes >= reference.TURN).any():
             raise OperatorError("Expected dither codes within one turn, 0 to 2**24 - 1.")
         if not np.isfinite(self.origin).all() or (np.rint(self.origin / self.steps) != self.origin / self.steps).any():
             raise OperatorError("Expected a finite origin, a whole number of steps in each feature.")
@@ -184,22 +185,22 @@ class SketchOperator:
         sizes = _per_feature("steps", steps, n, 1.0)
         if not (sizes > 0).all() or (np.frexp(sizes)[0] != 0.5).any():
             raise OperatorError("Expected steps that are powers of two (…, 0.25, 0.5, 1, 2, …), so that coding is exact.")
-        codes = np.rint(omega * sizes[:, np.newaxis] * (kernel.TURN / (2 * np.pi)))
-        if np.abs(codes).max() > kernel.CODE_LIMIT:
+        codes = np.rint(omega * sizes[:, np.newaxis] * (reference.TURN / (2 * np.pi)))
+        if np.abs(codes).max() > reference.CODE_LIMIT:
             k, j = np.unravel_index(np.abs(codes).argmax(), codes.shape)
             raise OperatorError(
                 f"Frequency {j} does not fit: {omega[k, j]:.4g} radians a unit at a step of {sizes[k]:.4g} in feature "
-                f"{k} is {abs(codes[k, j]):.0f} in 2**24ths of a turn, and int16 holds {kernel.CODE_LIMIT}. "
+                f"{k} is {abs(codes[k, j]):.0f} in 2**24ths of a turn, and int16 holds {reference.CODE_LIMIT}. "
                 f"Use a smaller step for that feature or a larger scale."
             )
         if phases is None:
             if dither == "paired" and signature.is_pure_tone:
                 dither_codes = np.zeros(m, np.int32)
             else:
-                dither_codes = as_generator(random_state).integers(0, kernel.TURN, m, dtype=np.int32)
+                dither_codes = as_generator(random_state).integers(0, reference.TURN, m, dtype=np.int32)
         else:
-            turns = _per_frequency("phases", phases, m) * (kernel.TURN / (2 * np.pi))
-            dither_codes = (np.rint(turns).astype(np.int64) % kernel.TURN).astype(np.int32)
+            turns = _per_frequency("phases", phases, m) * (reference.TURN / (2 * np.pi))
+            dither_codes = (np.rint(turns).astype(np.int64) % reference.TURN).astype(np.int32)
         start = np.rint(_per_feature("origin", origin, n, 0.0) / sizes) * sizes
         return cls(codes.astype(np.int16), dither_codes, sizes, start, signature, dither, law, scale)
 
@@ -226,18 +227,18 @@ class SketchOperator:
     @property
     def frequencies(self) -> Floats:
         """The frequencies that are measured, (n, m), in radians a data unit."""
-        codes = self.frequency_codes * (2 * np.pi / kernel.TURN)
+        codes = self.frequency_codes * (2 * np.pi / reference.TURN)
         return codes / self.steps[:, np.newaxis]
 
     @property
     def phases(self) -> Floats:
         """The dither ξ, (m,), in radians."""
-        return self.dither_codes * (2 * np.pi / kernel.TURN)
+        return self.dither_codes * (2 * np.pi / reference.TURN)
 
     @property
     def reach(self) -> tuple[Floats, Floats]:
         """The least and the greatest value of each feature that is not clipped."""
-        span = kernel.CODE_LIMIT * self.steps
+        span = reference.CODE_LIMIT * self.steps
         return self.origin - span, self.origin + span
 
     @cached_property
@@ -245,7 +246,7 @@ class SketchOperator:
         """A hex digest of all that the bits of a sketch depend on."""
         digest = hashlib.sha256()
         n, m = self.frequency_codes.shape
-        digest.update(f"{kernel.ARITHMETIC} {n} {m} {self.dither} {self.signature.full_scale}\n".encode())
+        digest.update(f"{reference.ARITHMETIC} {n} {m} {self.dither} {self.signature.full_scale}\n".encode())
         for array, kind in (
             (self.frequency_codes, "<i2"),
             (self.dither_codes, "<i4"),
@@ -275,7 +276,7 @@ class SketchOperator:
 
         return Sketch.zero(self)
 
-    def sketch(self, X: Any, sample_weight: Any = None) -> Sketch:
+    def sketch(self, X: Any, sample_weight: Any = None, n_jobs: int | None = None) -> Sketch:
         """Sketch rows X: (rows, n): the sum of their contributions, in one pass, a bounded number of rows at a time.
 
         Parameters
@@ -283,43 +284,48 @@ class SketchOperator:
         X : array-like of shape (rows, n)
             NumPy (memmaps too), pandas, polars, pyarrow; float32, float64 or integers. NaN and infinity are refused.
         sample_weight : array-like of shape (rows,), optional
-            Whole numbers count a row that often, exactly; other weights make the sum a float64 one.
+            Whole numbers count a row that often, exactly; other weights make the sum a float64 one, and slower.
+        n_jobs : int, optional
+            How many threads; −1 for all cores. None, too, is all cores, but no more than OMP_NUM_THREADS or threadpoolctl
+            allow. The result does not depend on it.
 
         Returns
         -------
         Sketch
         """
-        rows = as_rows(X, self.n_features)
-        weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
-        total = self.empty()
-        height = self._chunk_height
-        for start in range(0, len(rows), height):
-            part = slice(start, start + height)
-            total += self._sketch_chunk(rows[part], None if weights is None else weights[part], start)
-        return total
-
-    def _sketch_chunk(
-        self, rows: npt.NDArray[Any], weights: npt.NDArray[np.int64] | Floats | None, first_row: int
-    ) -> Sketch:
         from qckm.sketch import Sketch
 
-        require_finite(rows, rows.min(axis=0), rows.max(axis=0), first_row)
-        if weights is not None:  # a row of weight 0 is no row: it must not widen the bounds either
-            rows, weights = rows[weights > 0], weights[weights > 0]
-            if not len(rows):
-                return self.empty()
-        codes, clipped = kernel.code_rows(rows, self.steps, self.origin)
-        contributions = self._contributions(codes)
-        if weights is None:
-            total = contributions.sum(axis=0, dtype=np.int64)
-            count, saturated = len(rows), int(clipped.sum())
-        else:
-            total = weights @ contributions.astype(weights.dtype)
-            count, saturated = weights.sum().item(), weights[clipped].sum().item()
-        bounds = rows.min(axis=0).astype(np.float64), rows.max(axis=0).astype(np.float64)
-        return Sketch(self, total, count, saturated, bounds)
+        rows = as_rows(X, self.n_features)
+        weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
+        if weights is not None and weights.dtype != np.int64:
+            return self._sketch_weighted(rows, weights)
+        found = self._sketcher.sum(rows, weights, n_jobs)
+        if found.not_finite:
+            raise_not_finite(rows[found.not_finite], found.not_finite.start)
+        return Sketch(self, found.total, found.count, found.saturated, (found.lower, found.upper))
 
-    def encode(self, X: Any) -> npt.NDArray[np.uint8]:
+    def _sketch_weighted(self, rows: npt.NDArray[Any], weights: Floats) -> Sketch:
+        """Sketch with real weights: sums of floats, by the reference kernel, in an order that does not depend on threads."""
+        from qckm.sketch import Sketch
+
+        total = self.empty()
+        height = max(1, _CHUNK // self.n_measurements)
+        for start in range(0, len(rows), height):
+            part, heavy = rows[start : start + height], weights[start : start + height]
+            if not np.isfinite(part).all():
+                raise_not_finite(part, start)
+            part, heavy = part[heavy > 0], heavy[heavy > 0]  # a row of weight 0 must not widen the bounds either
+            if not len(part):
+                continue
+            codes, clipped = reference.code_rows(part, self.steps, self.origin)
+            phases = reference.project(codes, self.frequency_codes, self.dither_codes)
+            contributions = reference.measure(phases, self.signature.table, self.paired)
+            bounds = part.min(axis=0).astype(np.float64), part.max(axis=0).astype(np.float64)
+            summed = heavy @ contributions.astype(np.float64)
+            total += Sketch(self, summed, heavy.sum().item(), heavy[clipped].sum().item(), bounds)
+        return total
+
+    def encode(self, X: Any, n_jobs: int | None = None) -> npt.NDArray[np.uint8]:
         """Encode rows X: (rows, n) as a sensor would: M bits a row, packed as uint8 (rows, ceil(M / 8)).
 
         Little bit first within a byte, 1 standing for a contribution of −1; bits beyond M are 0.
@@ -327,15 +333,12 @@ class SketchOperator:
         self._require_one_bit("encode")
         rows = as_rows(X, self.n_features)
         bits = np.empty((len(rows), -(-self.n_measurements // 8)), np.uint8)
-        height = self._chunk_height
-        for start in range(0, len(rows), height):
-            part = rows[start : start + height]
-            require_finite(part, part.min(axis=0), part.max(axis=0), start)
-            codes, _ = kernel.code_rows(part, self.steps, self.origin)
-            bits[start : start + height] = kernel.pack_bits(self._contributions(codes))
+        not_finite = self._sketcher.encode(rows, bits, n_jobs)
+        if not_finite:
+            raise_not_finite(rows[not_finite], not_finite.start)
         return bits
 
-    def pool(self, bits: npt.ArrayLike) -> Sketch:
+    def pool(self, bits: npt.ArrayLike, n_jobs: int | None = None) -> Sketch:
         """Sum the bits of rows, as `encode` packs them, to the sketch that the rows themselves would give.
 
         Bits say nothing of bounds or clipping: the sketch's bounds are those of what can be coded (`op.reach`).
@@ -347,23 +350,22 @@ class SketchOperator:
         width = -(-self.n_measurements // 8)
         if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != width:
             raise RowsError(f"Expected bits as uint8 of shape (rows, {width}), got {packed.dtype} {packed.shape}.")
-        spare = 8 * width - self.n_measurements
-        if spare and (packed[:, -1] >> (8 - spare)).any():
-            raise RowsError(f"Expected the last {spare} bit(s) of a row to be 0, got a 1: bits of another operator?")
-        total = np.zeros(self.n_measurements, np.int64)
-        height = self._chunk_height
-        for start in range(0, len(packed), height):
-            part = packed[start : start + height]
-            total += kernel.unpack_bits(part, self.n_measurements).sum(axis=0, dtype=np.int64)
+        from qckm.kernels import cpu
+
+        ones = cpu.count_bits(packed, n_jobs)
+        if ones[self.n_measurements :].any():
+            raise RowsError("Expected the bits beyond the last measurement to be 0, got a 1: bits of another operator?")
+        total = len(packed) - 2 * ones[: self.n_measurements]
         return Sketch(self, total, len(packed), 0, self.reach) if len(packed) else self.empty()
 
-    @property
-    def _chunk_height(self) -> int:
-        return max(1, _CHUNK // self.n_measurements)
+    @cached_property
+    def _sketcher(self) -> Sketcher:
+        # Imported when rows are first sketched, as numba takes its time: opening and decoding a sketch do without.
+        from qckm.kernels import dispatch
 
-    def _contributions(self, codes: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
-        phases = kernel.project(codes, self.frequency_codes, self.dither_codes)
-        return kernel.measure(phases, self.signature.table, self.paired)
+        return dispatch.sketcher(
+            self.frequency_codes, self.dither_codes, self.steps, self.origin, self.signature.table, self.paired
+        )
 
     def _require_one_bit(self, verb: str) -> None:
         if not self.signature.is_one_bit:

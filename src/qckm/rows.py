@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ def as_rows(X: Any, n_features: int | None = None) -> npt.NDArray[Any]:
     """Return X as an array (rows, n) of float32, float64 or integers; refuse with a reason what cannot be that.
 
     NumPy arrays and memmaps come back as they are. pandas, polars, pyarrow tables and record batches, and anything
-    else that knows `__array__` are converted. Values are not looked at: `require_finite` does that.
+    else that knows `__array__` are converted. Values are not looked at: the kernels do that.
     """
     # SciPy sparse matrices and arrays say what they are; scipy.sparse itself need not be imported for this.
     if hasattr(X, "tocsr"):
@@ -48,13 +48,8 @@ def _as_numbers(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
     raise RowsError(f"Expected real numbers, got an array of type {rows.dtype}.")
 
 
-def require_finite(rows: npt.NDArray[Any], lower: Floats, upper: Floats, first_row: int = 0) -> None:
-    """Raise an error that names the first NaN or infinity; `lower` and `upper` are the columns' least and greatest.
-
-    A NaN makes a column's minimum NaN and an infinity stays one, so the rows are only searched when there is one.
-    """
-    if np.isfinite(lower).all() and np.isfinite(upper).all():
-        return
+def raise_not_finite(rows: npt.NDArray[Any], first_row: int = 0) -> NoReturn:
+    """Raise an error that names the first NaN or infinity of rows that have one; `first_row` is the number of the first."""
     row, column = np.argwhere(~np.isfinite(rows))[0]
     value = "NaN" if np.isnan(rows[row, column]) else "infinity"
     raise RowsError(

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.errors import SignatureError
-from qckm.kernels.reference import TABLE_SIZE
+from qckm.kernels.reference import TABLE_SIZE, cosine_table, one_bit_table
 
 FULL_SCALE = 32767  # what stands for 1 in a table; the one-bit signature alone counts in units of 1
 
@@ -109,7 +109,7 @@ class Signature:
     @property
     def is_one_bit(self) -> bool:
         """Whether each contribution is +1 or −1, so that a row can be sent as bits."""
-        return self.full_scale == 1
+        return self.full_scale == 1 and np.array_equal(self.table, one_bit_table())
 
     @property
     def is_pure_tone(self) -> bool:
@@ -134,26 +134,6 @@ def _evaluate(function: Callable[[Any], Any], angles: npt.NDArray[np.float64]) -
 # integers by exact or correctly rounded arithmetic, so that they do not depend on anybody's cosine.
 _PARTS = np.arange(TABLE_SIZE)
 _FROM_TOP = np.minimum(16 * _PARTS + 8, 65536 - (16 * _PARTS + 8))
-
-COSINE_POLYNOMIAL = (18701, -21159, 2597, -140)
-
-
-def _cosine_table() -> npt.NDArray[np.int16]:
-    """Define cos by integers: a polynomial of rounding 16-bit multiplications that a kernel can compute in its lanes.
-
-    With s in [−1, 1] a quarter turn either side of the zero crossing, sin(πs/2) = s + s·P(s²). It stays within 1.31
-    units of 32767·cos, and the decoder's harmonics are those of this table, so nothing is lost.
-    """
-
-    def multiply(a: Any, b: Any) -> Any:  # the rounding high product of int16 (pmulhrsw, vqrdmulh)
-        return (a * b + (1 << 14)) >> 15
-
-    s = 2 * ((1 << 14) - _FROM_TOP)
-    square = multiply(s, s)
-    p = COSINE_POLYNOMIAL[3]
-    for coefficient in COSINE_POLYNOMIAL[2::-1]:
-        p = multiply(square, p) + coefficient
-    return (s + multiply(s, p)).astype(np.int16)
 
 
 def _table(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int16]:
@@ -180,7 +160,7 @@ def multi_bit(bits: int) -> Signature:
 
 
 SIGNATURES: dict[str, Callable[[], Signature]] = {
-    "exponential": lambda: Signature("exponential", _cosine_table()),
+    "exponential": lambda: Signature("exponential", cosine_table()),
     "one-bit": lambda: multi_bit(1),
     "2-bit": lambda: multi_bit(2),
     "3-bit": lambda: multi_bit(3),

@@ -19,10 +19,39 @@ CODE_LIMIT = 32767
 TABLE_SIZE = 4096
 TABLE_SHIFT = 12  # a phase's 24 bits, less the 12 that choose a table entry
 
+# cos on a quarter turn as s + s·P(s²), s in [−1, 1]: the coefficients of P in 32768ths.
+COSINE_POLYNOMIAL = (18701, -21159, 2597, -140)
+
 Int16s = npt.NDArray[np.int16]
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+
+
+def one_bit_table() -> Int16s:
+    """Define sign(cos): +1 on the half turn around 0, −1 on the other."""
+    parts = np.arange(TABLE_SIZE)
+    return np.where((parts + TABLE_SIZE // 4) & (TABLE_SIZE // 2), -1, 1).astype(np.int16)
+
+
+def cosine_table() -> Int16s:
+    """Define cos by integers: a polynomial of rounding 16-bit multiplications that a kernel can compute in its lanes.
+
+    With s in [−1, 1] a quarter turn either side of the zero crossing, sin(πs/2) = s + s·P(s²). It stays within 1.31
+    units of 32767·cos, and the decoder's harmonics are those of this table, so nothing is lost.
+    """
+
+    def multiply(a: Any, b: Any) -> Any:  # the rounding high product of int16 (pmulhrsw, vqrdmulh)
+        return (a * b + (1 << 14)) >> 15
+
+    middles = 16 * np.arange(TABLE_SIZE) + 8  # of the 4096ths of a turn, in 65536ths
+    s = 2 * ((1 << 14) - np.minimum(middles, 65536 - middles))
+    square = multiply(s, s)
+    p = COSINE_POLYNOMIAL[3]
+    for coefficient in COSINE_POLYNOMIAL[2::-1]:
+        p = multiply(square, p) + coefficient
+    table: Int16s = (s + multiply(s, p)).astype(np.int16)
+    return table
 
 
 def code_rows(X: npt.NDArray[Any], steps: Floats, origin: Floats) -> tuple[Int16s, npt.NDArray[np.bool_]]:

@@ -1,0 +1,40 @@
+"""Compilation that users do not notice: lazy, without the GIL, and kept on disk wherever that is possible."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@cache
+def _sources() -> str:
+    """A digest of the kernels' sources.
+
+    Numba only looks at the date and size of the one file a function is in; an installed wheel has made-up dates, and
+    most of a kernel's code comes from its neighbours.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def compiled(function: Function) -> Function:
+    """Compile a function at its first call for given types; take it from the disk cache if it was compiled before.
+
+    Where no cache folder is writable (a read-only container), it is compiled anew in each process, in silence.
+    """
+    function.__qualname__ = f"{function.__qualname__}-{_sources()}"  # the name of the cache's files
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    try:
+        jitted: Function = numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # numba found no folder for its cache
+        jitted = numba.njit(**options)(function)
+    return jitted

@@ -1,0 +1,101 @@
+"""Threads: one pool a process, work shared out in order, as many at a time as one may take.
+
+Sums of integers do not depend on who added what, so nothing here has to be fair or in order to be deterministic.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from threading import Lock
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+from qckm.errors import QckmError
+
+Result = TypeVar("Result")
+
+# By process: the child of a fork has no threads, and makes a pool of its own.
+_pools: dict[int, ThreadPoolExecutor] = {}
+
+
+class Tasks(Iterator[int]):
+    """The numbers 0 … count − 1, each given to one thread, in increasing order, until `stop`."""
+
+    def __init__(self, count: int) -> None:
+        self._next, self._count, self._lock = 0, count, Lock()
+
+    def __next__(self) -> int:
+        with self._lock:
+            if self._next >= self._count:
+                raise StopIteration
+            self._next += 1
+            return self._next - 1
+
+    def stop(self) -> None:
+        """Give out no more."""
+        with self._lock:
+            self._count = 0
+
+
+def share(work: Callable[[Tasks], Result], n_tasks: int, n_jobs: int | None) -> list[Result]:
+    """Call `work` in as many threads as there should be, this one among them, all taking from the same tasks.
+
+    An exception in one of them, Ctrl-C in this one included, lets the others finish the task they are at and no more.
+    """
+    tasks = Tasks(n_tasks)
+    n_threads = min(n_tasks, count_threads(n_jobs)) if n_tasks > 1 else 1
+    others = [_pool().submit(_work, work, tasks) for _ in range(n_threads - 1)]
+    try:
+        return [_work(work, tasks), *(other.result() for other in others)]
+    finally:
+        tasks.stop()
+
+
+def _work(work: Callable[[Tasks], Result], tasks: Tasks) -> Result:
+    try:
+        return work(tasks)
+    except BaseException:
+        tasks.stop()
+        raise
+
+
+def _pool() -> ThreadPoolExecutor:
+    # Threads are only made when they are needed and none is idle: the pool is as large as the largest n_jobs so far.
+    return _pools.setdefault(os.getpid(), ThreadPoolExecutor(max_workers=1024, thread_name_prefix="qckm"))
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Return how many threads to use.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        A number of threads; −1 for all cores there are, −2 for all but one; None for all cores, but no more than
+        OMP_NUM_THREADS or a limit set with threadpoolctl.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None:
+        return min(cores, *_limits())
+    if not isinstance(n_jobs, int) or n_jobs == 0:
+        raise QckmError(f"Expected n_jobs to be None, a number of threads, or −1 for all cores, got {n_jobs!r}.")
+    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+def _limits() -> Iterator[int]:
+    # A list of levels, "4,2", is for nested parallelism: ours is the outermost.
+    variable = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if variable.isdecimal() and int(variable) > 0:
+        yield int(variable)
+    for library in _libraries().info():
+        yield library["num_threads"]
+    yield 1024
+
+
+@cache
+def _libraries() -> Any:
+    """The BLAS and OpenMP libraries whose limits threadpoolctl sets: finding them takes a millisecond, asking does not."""
+    return ThreadpoolController()
