@@ -14,7 +14,7 @@ import numpy.typing as npt
 from qckm import signatures
 from qckm.errors import OperatorError, RowsError
 from qckm.frequencies import Law, draw_frequencies, get_law
-from qckm.kernels import reference
+from qckm.kernels import reference as kernel
 from qckm.random import as_generator
 from qckm.rows import as_rows, as_weights, raise_not_finite
 from qckm.signatures import Signature
@@ -86,7 +86,7 @@ class SketchOperator:
             )
         if self.dither not in ("paired", "single"):
             raise OperatorError(f"Expected dither 'paired' or 'single', got {self.dither!r}.")
-        if (self.dither_codes < 0).any() or (self.dither_codes >= reference.TURN).any():
+        if (self.dither_codes < 0).any() or (self.dither_codes >= kernel.TURN).any():
             raise OperatorError("Expected dither codes within one turn, 0 to 2**24 - 1.")
         if not np.isfinite(self.origin).all() or (np.rint(self.origin / self.steps) != self.origin / self.steps).any():
             raise OperatorError("Expected a finite origin, a whole number of steps in each feature.")
@@ -185,22 +185,22 @@ class SketchOperator:
         sizes = _per_feature("steps", steps, n, 1.0)
         if not (sizes > 0).all() or (np.frexp(sizes)[0] != 0.5).any():
             raise OperatorError("Expected steps that are powers of two (…, 0.25, 0.5, 1, 2, …), so that coding is exact.")
-        codes = np.rint(omega * sizes[:, np.newaxis] * (reference.TURN / (2 * np.pi)))
-        if np.abs(codes).max() > reference.CODE_LIMIT:
+        codes = np.rint(omega * sizes[:, np.newaxis] * (kernel.TURN / (2 * np.pi)))
+        if np.abs(codes).max() > kernel.CODE_LIMIT:
             k, j = np.unravel_index(np.abs(codes).argmax(), codes.shape)
             raise OperatorError(
                 f"Frequency {j} does not fit: {omega[k, j]:.4g} radians a unit at a step of {sizes[k]:.4g} in feature "
-                f"{k} is {abs(codes[k, j]):.0f} in 2**24ths of a turn, and int16 holds {reference.CODE_LIMIT}. "
+                f"{k} is {abs(codes[k, j]):.0f} in 2**24ths of a turn, and int16 holds {kernel.CODE_LIMIT}. "
                 f"Use a smaller step for that feature or a larger scale."
             )
         if phases is None:
             if dither == "paired" and signature.is_pure_tone:
                 dither_codes = np.zeros(m, np.int32)
             else:
-                dither_codes = as_generator(random_state).integers(0, reference.TURN, m, dtype=np.int32)
+                dither_codes = as_generator(random_state).integers(0, kernel.TURN, m, dtype=np.int32)
         else:
-            turns = _per_frequency("phases", phases, m) * (reference.TURN / (2 * np.pi))
-            dither_codes = (np.rint(turns).astype(np.int64) % reference.TURN).astype(np.int32)
+            turns = _per_frequency("phases", phases, m) * (kernel.TURN / (2 * np.pi))
+            dither_codes = (np.rint(turns).astype(np.int64) % kernel.TURN).astype(np.int32)
         start = np.rint(_per_feature("origin", origin, n, 0.0) / sizes) * sizes
         return cls(codes.astype(np.int16), dither_codes, sizes, start, signature, dither, law, scale)
 
@@ -227,18 +227,18 @@ class SketchOperator:
     @property
     def frequencies(self) -> Floats:
         """The frequencies that are measured, (n, m), in radians a data unit."""
-        codes = self.frequency_codes * (2 * np.pi / reference.TURN)
+        codes = self.frequency_codes * (2 * np.pi / kernel.TURN)
         return codes / self.steps[:, np.newaxis]
 
     @property
     def phases(self) -> Floats:
         """The dither ξ, (m,), in radians."""
-        return self.dither_codes * (2 * np.pi / reference.TURN)
+        return self.dither_codes * (2 * np.pi / kernel.TURN)
 
     @property
     def reach(self) -> tuple[Floats, Floats]:
         """The least and the greatest value of each feature that is not clipped."""
-        span = reference.CODE_LIMIT * self.steps
+        span = kernel.CODE_LIMIT * self.steps
         return self.origin - span, self.origin + span
 
     @cached_property
@@ -246,7 +246,7 @@ class SketchOperator:
         """A hex digest of all that the bits of a sketch depend on."""
         digest = hashlib.sha256()
         n, m = self.frequency_codes.shape
-        digest.update(f"{reference.ARITHMETIC} {n} {m} {self.dither} {self.signature.full_scale}\n".encode())
+        digest.update(f"{kernel.ARITHMETIC} {n} {m} {self.dither} {self.signature.full_scale}\n".encode())
         for array, kind in (
             (self.frequency_codes, "<i2"),
             (self.dither_codes, "<i4"),
@@ -317,9 +317,9 @@ class SketchOperator:
             part, heavy = part[heavy > 0], heavy[heavy > 0]  # a row of weight 0 must not widen the bounds either
             if not len(part):
                 continue
-            codes, clipped = reference.code_rows(part, self.steps, self.origin)
-            phases = reference.project(codes, self.frequency_codes, self.dither_codes)
-            contributions = reference.measure(phases, self.signature.table, self.paired)
+            codes, clipped = kernel.code_rows(part, self.steps, self.origin)
+            phases = kernel.project(codes, self.frequency_codes, self.dither_codes)
+            contributions = kernel.measure(phases, self.signature.table, self.paired)
             bounds = part.min(axis=0).astype(np.float64), part.max(axis=0).astype(np.float64)
             summed = heavy @ contributions.astype(np.float64)
             total += Sketch(self, summed, heavy.sum().item(), heavy[clipped].sum().item(), bounds)

@@ -48,6 +48,15 @@ def _as_numbers(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
     raise RowsError(f"Expected real numbers, got an array of type {rows.dtype}.")
 
 
+def require_finite(rows: npt.NDArray[Any], lower: Floats, upper: Floats, first_row: int = 0) -> None:
+    """Raise an error that names the first NaN or infinity; `lower` and `upper` are the columns' least and greatest.
+
+    A NaN makes a column's minimum NaN and an infinity stays one, so the rows are only searched when there is one.
+    """
+    if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+        raise_not_finite(rows, first_row)
+
+
 def raise_not_finite(rows: npt.NDArray[Any], first_row: int = 0) -> NoReturn:
     """Raise an error that names the first NaN or infinity of rows that have one; `first_row` is the number of the first."""
     row, column = np.argwhere(~np.isfinite(rows))[0]
