@@ -30,3 +30,7 @@ class FileError(QckmError):
 
 class DecodeError(QckmError):
     """A sketch that cannot be decoded as asked."""
+
+
+class SaturationWarning(UserWarning):
+    """Some rows lie farther from the operator's origin than can be coded, and were clipped."""

@@ -1,0 +1,125 @@
+"""CL-OMPR to the letter: the algorithm box of the paper, with the first harmonic of any signature.
+
+The names of the steps are the paper's. Its `maximize` and `minimize` are L-BFGS-B within the box, as in the authors'
+toolbox; step 1 starts at a point drawn uniformly from the box.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize, nnls
+
+from qckm.decode.model import FirstHarmonicModel
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Support:
+    """Points (K, n) of the model with their weights (K,), the objective there, and the evaluations it took."""
+
+    points: Floats
+    weights: Floats
+    objective: float
+    n_evaluations: int
+
+
+def clompr(
+    model: FirstHarmonicModel,
+    n_clusters: int,
+    lower: Floats,
+    upper: Floats,
+    rng: np.random.Generator,
+    start: Floats | None = None,
+) -> Support:
+    """Run CL-OMPR once, in the model's coordinates.
+
+    Parameters
+    ----------
+    model : FirstHarmonicModel
+    n_clusters : int
+    lower, upper : ndarray of shape (n,)
+        The box that encloses the data.
+    rng : Generator
+    start : ndarray of shape (K, n), optional
+        Points to begin from instead of none: then the first K rounds, which only fill the support, are left out and
+        the K rounds of replacement follow.
+
+    Returns
+    -------
+    Support
+    """
+    points = np.empty((0, lower.size))
+    residual = model.z
+    evaluations, rounds = 0, 2 * n_clusters
+    if start is not None:
+        support = _descend(model, np.clip(start, lower, upper), lower, upper)
+        points, residual = support.points, model.residual(support.points, support.weights)
+        evaluations, rounds = support.n_evaluations, n_clusters
+    for _ in range(rounds):
+        point, taken = _most_correlated(model, residual, lower, upper, rng)  # step 1
+        points = np.concatenate([points, point[np.newaxis]])  # step 2
+        if len(points) > n_clusters:
+            points = _strongest(model, points, n_clusters)  # step 3
+        support = _descend(model, points, lower, upper)  # steps 4 and 5
+        points, residual = support.points, model.residual(support.points, support.weights)
+        evaluations += taken + support.n_evaluations
+    return Support(support.points, support.weights, support.objective, evaluations)
+
+
+def _most_correlated(
+    model: FirstHarmonicModel, residual: Floats, lower: Floats, upper: Floats, rng: np.random.Generator
+) -> tuple[Floats, int]:
+    """Step 1: find a point whose normalised atom is highly correlated with the residual."""
+
+    def cost(point: Floats) -> tuple[float, Floats]:
+        value, gradient = model.correlation(point, residual)
+        return -value, -gradient
+
+    found = minimize(cost, rng.uniform(lower, upper), jac=True, method="L-BFGS-B", bounds=np.stack([lower, upper], 1))
+    return np.clip(found.x, lower, upper), found.nfev
+
+
+def _strongest(model: FirstHarmonicModel, points: Floats, n_clusters: int) -> Floats:
+    """Step 3: keep the points with the largest non-negative weights on normalised atoms."""
+    atoms = model.atoms(points)
+    weights = _non_negative_weights(atoms / np.linalg.norm(atoms, axis=1, keepdims=True), model.z)
+    keep = np.sort(np.argsort(-weights, kind="stable")[:n_clusters])
+    return points[keep]
+
+
+def _descend(model: FirstHarmonicModel, points: Floats, lower: Floats, upper: Floats) -> Support:
+    """Step 4: the best non-negative weights; step 5: descend over points and weights together."""
+    count, n = points.shape
+    weights = _non_negative_weights(model.atoms(points), model.z)
+
+    def cost(variables: Floats) -> tuple[float, Floats]:
+        value, by_points, by_weights = model.objective(variables[: count * n].reshape(count, n), variables[count * n :])
+        return value, np.concatenate([by_points.ravel(), by_weights])
+
+    box = np.concatenate(
+        [
+            np.stack([np.tile(lower, count), np.tile(upper, count)], axis=1),
+            np.tile([0.0, np.inf], (count, 1)),
+        ]
+    )
+    found = minimize(cost, np.concatenate([points.ravel(), weights]), jac=True, method="L-BFGS-B", bounds=box)
+    points = np.clip(found.x[: count * n].reshape(count, n), lower, upper)
+    return Support(points, np.maximum(found.x[count * n :], 0), float(found.fun), found.nfev)
+
+
+def _non_negative_weights(atoms: Floats, z: Floats) -> Floats:
+    """Solve min ‖z − Σ_k α_k a_k‖ over α ≥ 0.
+
+    By the normal equations, K × K where the atoms are K × M: their triangular factor poses the same problem to the
+    solver in K rows instead of M. A whisper on the diagonal keeps the factor defined when two atoms coincide.
+    """
+    gram = atoms @ atoms.T
+    gram[np.diag_indices_from(gram)] *= 1 + 1e-10
+    factor = np.linalg.cholesky(gram + 1e-14 * np.trace(gram) * np.eye(len(gram)))
+    weights, _ = nnls(factor.T, np.linalg.solve(factor, atoms @ z), maxiter=100 * len(gram))
+    solution: Floats = weights
+    return solution

@@ -1,0 +1,38 @@
+"""What a decoder returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Clustering:
+    """K centroids found in a sketch.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (K, n)
+        In data units, the heaviest first.
+    weights : ndarray of shape (K,)
+        Shares of the rows, ≥ 0 and of sum 1.
+    spreads : ndarray of shape (K,)
+        Standard deviation of each cluster in one direction; 0 where the decoder models points, as CL-OMPR does.
+    objective : float
+        ‖z − Σ_k α_k A c_k‖², what was minimised, before the weights were made to sum to 1.
+    explained : float
+        Share of the sketch's energy ‖z‖² that the centroids explain.
+    n_iter : int
+        Evaluations of the objective, over all replicates.
+    """
+
+    centers: Floats
+    weights: Floats
+    spreads: Floats
+    objective: float
+    explained: float
+    n_iter: int

@@ -1,0 +1,394 @@
+"""CompressiveKMeans: the scikit-learn face. It validates, and hands on to the operator, the sketch and the decoder."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import pairwise_distances_argmin_min
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from qckm.decode import DECODERS, Clustering, decode
+from qckm.errors import DecodeError, RowsError, SaturationWarning
+from qckm.frequencies import LAWS, Law
+from qckm.operator import SketchOperator
+from qckm.random import spawn
+from qckm.rows import Floats, require_finite
+from qckm.scale import Settings, choose_n_frequencies, choose_settings, draw_pilot
+from qckm.signatures import SIGNATURES, Signature
+from qckm.sketch import Sketch
+
+# Rows whose distances to the centroids are worked out at a time.
+_BLOCK = 1 << 16
+
+
+class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """K-means from a sketch: one pass over the rows, none of them kept.
+
+    Parameters
+    ----------
+    n_clusters : int, default 8
+        K.
+    signature : str, Signature or callable, default "one-bit"
+        "one-bit" is QCKM, "exponential" CKM; see `qckm.signatures`.
+    n_frequencies : int or "auto", default "auto"
+        m; "auto" takes 5·n·K, at least 100.
+    scale : float or "auto", default "auto"
+        The kernel's length in data units; "auto" takes it from a pilot of at most 5000 rows, drawn from all rows in
+        `fit`, from the first batch in `partial_fit`.
+    law : str or Law, default "auto"
+        Law of the frequencies; "auto" is "gaussian".
+    decoder : {"auto", "clompr"}, default "auto"
+        "clompr" is the paper's algorithm to the letter; "auto" is the best there is, now that one.
+    init : {"auto", "sketch", "pilot"} or array-like of shape (K, n), default "auto"
+        Where decoding starts: nowhere ("sketch"), at the k-means centroids of the pilot, or at given centroids. "auto"
+        tries both and keeps what matches the sketch better.
+    n_init : int, default 1
+        Replicates of the decoder; the one with the least sketch objective is kept.
+    bounds : pair of array-like of shape (n,), optional
+        The box (lower, upper) that holds the centroids; by default what was seen in the data.
+    compute_labels : bool, default True
+        Whether `fit` looks at the rows a second time, for `labels_` and `inertia_`.
+    random_state : None, int or RandomState
+        With an int, results are the same whatever the number of threads.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (K, n)
+        The centroids, the heaviest first. Decoded when first asked for after `partial_fit`.
+    cluster_weights_ : ndarray of shape (K,)
+        Shares of the rows, as the decoder sees them.
+    labels_ : ndarray of shape (rows,)
+        The nearest centroid of each row given to `fit`.
+    inertia_ : float
+        Sum of squared distances of the rows to their centroids, weighted.
+    sketch_ : Sketch
+        All that is left of the rows.
+    operator_ : SketchOperator
+    objective_ : float
+        Distance between the sketch and the model, squared.
+    explained_ : float
+        Share of the sketch's energy that the centroids explain.
+    n_iter_ : int
+        Evaluations of the objective.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n,)
+        Where the rows had column names.
+
+    Examples
+    --------
+    >>> import numpy as np, qckm
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(3000, 2)) + 8 * rng.integers(0, 3, size=(3000, 1))
+    >>> km = qckm.CompressiveKMeans(n_clusters=3, random_state=0).fit(X)
+    >>> sorted(km.cluster_centers_[:, 0].round().astype(int).tolist())
+    [0, 8, 16]
+    >>> km.predict([[0.0, 0.0], [0.5, 0.5]]).tolist() == [km.labels_[X.sum(axis=1).argmin()]] * 2
+    True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012, scikit-learn's own convention
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "signature": [StrOptions(set(SIGNATURES)), Signature, callable],
+        "n_frequencies": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "scale": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "law": [StrOptions({"auto", *LAWS}), Law],
+        "decoder": [StrOptions(set(DECODERS))],
+        "init": [StrOptions({"auto", "sketch", "pilot"}), "array-like"],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "bounds": [tuple, list, np.ndarray, None],
+        "compute_labels": ["boolean"],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        signature: Any = "one-bit",
+        n_frequencies: Any = "auto",
+        scale: Any = "auto",
+        law: Any = "auto",
+        decoder: str = "auto",
+        init: Any = "auto",
+        n_init: int = 1,
+        bounds: Any = None,
+        compute_labels: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.signature = signature
+        self.n_frequencies = n_frequencies
+        self.scale = scale
+        self.law = law
+        self.decoder = decoder
+        self.init = init
+        self.n_init = n_init
+        self.bounds = bounds
+        self.compute_labels = compute_labels
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> CompressiveKMeans:
+        """Sketch the rows in one pass and decode the sketch.
+
+        Parameters
+        ----------
+        X : array-like of shape (rows, n)
+        y : ignored
+        sample_weight : array-like of shape (rows,), optional
+
+        Returns
+        -------
+        self
+        """
+        rows = self._validate(X, reset=True)
+        weights = self._validate_weights(sample_weight, rows)
+        if len(rows) < self.n_clusters:
+            raise RowsError(f"n_samples={len(rows)} should be >= n_clusters={self.n_clusters}.")
+        operator, centers, seed = self._prepare(rows, weights)
+        sketch = operator.sketch(rows, weights)
+        self._adopt(sketch, centers, seed)
+        self._decode()
+        if self.compute_labels:
+            self._label(rows, weights)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> CompressiveKMeans:
+        """Add a batch of rows to the sketch. Nothing is decoded until centroids are asked for.
+
+        The first batch draws the operator, so with scale="auto" it should be like the ones to come, and hold at least
+        K rows. A batch that is refused changes nothing.
+
+        Parameters
+        ----------
+        X : array-like of shape (rows, n)
+        y : ignored
+        sample_weight : array-like of shape (rows,), optional
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "sketch_")
+        rows = self._validate(X, reset=first)
+        weights = self._validate_weights(sample_weight, rows)
+        if first:
+            if self.scale == "auto" and len(rows) < self.n_clusters:
+                raise RowsError(
+                    f"The first batch sets the scale: n_samples={len(rows)} should be >= n_clusters={self.n_clusters}. "
+                    "Begin with a larger batch, or pass scale=."
+                )
+            operator, centers, seed = self._prepare(rows, weights)
+            self._adopt(operator.sketch(rows, weights), centers, seed)
+        else:
+            self._adopt(self.sketch_ + self.operator_.sketch(rows, weights), self._pilot_centers, self._seed)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_sketch(self, sketch: Sketch) -> CompressiveKMeans:
+        """Decode a sketch made elsewhere; its operator takes the place of signature, scale, law and n_frequencies.
+
+        Parameters
+        ----------
+        sketch : Sketch
+
+        Returns
+        -------
+        self
+        """
+        if not isinstance(sketch, Sketch):
+            raise DecodeError(f"Expected a Sketch, got {type(sketch).__name__}: read a file with qckm.load.")
+        if isinstance(self.init, str) and self.init == "pilot":
+            raise DecodeError("A sketch has no pilot rows: use init='sketch', 'auto', or centroids of your own.")
+        (seed,) = (int(rng.integers(2**63)) for rng in spawn(self.random_state, 1))
+        self.n_features_in_ = sketch.operator.n_features
+        self._adopt(sketch, None, seed)
+        self._decode()
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> npt.NDArray[np.int32]:
+        """Fit, and return the nearest centroid of each row."""
+        self.fit(X, sample_weight=sample_weight)
+        return self.labels_ if self.compute_labels else self.predict(X)
+
+    def predict(self, X: Any) -> npt.NDArray[np.int32]:
+        """Return the nearest centroid of each row, (rows,)."""
+        check_is_fitted(self)
+        rows = self._validate(X, reset=False)
+        labels = [nearest for nearest, _ in self._nearest(rows)]
+        return np.concatenate(labels)
+
+    def transform(self, X: Any) -> Floats:
+        """Return the distance of each row to each centroid, (rows, K)."""
+        check_is_fitted(self)
+        rows = self._validate(X, reset=False)
+        centers = self.cluster_centers_ - self.operator_.origin
+        return np.concatenate([euclidean_distances(block, centers) for block in self._blocks(rows)])
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return minus the sum of squared distances of the rows to their centroids, weighted."""
+        check_is_fitted(self)
+        rows = self._validate(X, reset=False)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, rows)
+        return -self._inertia(np.concatenate([squares for _, squares in self._nearest(rows)]), weights)
+
+    @property
+    def cluster_centers_(self) -> Floats:
+        """The centroids, (K, n), the heaviest first."""
+        return self._decode().centers
+
+    @property
+    def cluster_weights_(self) -> Floats:
+        """The centroids' shares of the rows, (K,)."""
+        return self._decode().weights
+
+    @property
+    def objective_(self) -> float:
+        """The squared distance between the sketch and the model."""
+        return self._decode().objective
+
+    @property
+    def explained_(self) -> float:
+        """The share of the sketch's energy that the centroids explain."""
+        return self._decode().explained
+
+    @property
+    def n_iter_(self) -> int:
+        """The evaluations of the objective."""
+        return self._decode().n_iter
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_clusters
+
+    def _validate(self, X: Any, reset: bool) -> npt.NDArray[Any]:
+        # Finiteness is checked where the rows are read anyway, and there the error can say which row.
+        return validate_data(self, X, reset=reset, dtype="numeric", ensure_all_finite=False)  # type: ignore[no-any-return]
+
+    def _validate_weights(self, sample_weight: Any, rows: npt.NDArray[Any]) -> Floats | None:
+        if sample_weight is None:
+            return None
+        weights: Floats = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+        if not weights.any():
+            raise RowsError("Expected some sample_weight > 0, got zeros only: there are no rows to sketch.")
+        return weights
+
+    def _prepare(self, rows: npt.NDArray[Any], weights: Floats | None) -> tuple[SketchOperator, Floats, int]:
+        """Draw the operator from a pilot; return it with the pilot's centroids and the decoder's seed."""
+        for_pilot, for_operator, for_decoder = spawn(self.random_state, 3)
+        try:
+            pilot = draw_pilot(rows, weights, for_pilot)
+        except RowsError:  # the pilot holds a NaN or an infinity: name the row in the user's own numbering
+            for start in range(0, len(rows), _BLOCK):
+                _finite(rows[start : start + _BLOCK], start)
+            raise
+        settings: Settings = choose_settings(pilot, self.n_clusters, for_pilot)
+        n = rows.shape[1]
+        operator = SketchOperator.draw(
+            n_features=n,
+            n_frequencies=choose_n_frequencies(n, self.n_clusters) if self.n_frequencies == "auto" else self.n_frequencies,
+            scale=settings.scale if self.scale == "auto" else self.scale,
+            law="gaussian" if self.law == "auto" else self.law,
+            signature=self.signature,
+            origin=settings.origin,
+            random_state=for_operator,
+        )
+        return operator, settings.centers, int(for_decoder.integers(2**63))
+
+    def _adopt(self, sketch: Sketch, pilot_centers: Floats | None, seed: int) -> None:
+        """Take a new sketch in one go; what was decoded from the old one is void."""
+        if sketch.saturated:
+            share = sketch.saturated / sketch.count
+            warnings.warn(
+                f"{sketch.saturated} of {sketch.count} rows ({share:.2%}) have a feature too far from the origin to be coded "
+                f"and were clipped to {sketch.operator.reach[0]} … {sketch.operator.reach[1]}. If they matter, use a larger "
+                "scale, or transform heavy-tailed features (a logarithm, say).",
+                SaturationWarning,
+                stacklevel=3,
+            )
+        for stale in ("_clustering", "labels_", "inertia_"):
+            self.__dict__.pop(stale, None)
+        self.sketch_, self.operator_ = sketch, sketch.operator
+        self._pilot_centers, self._seed = pilot_centers, seed
+
+    def _decode(self) -> Clustering:
+        """Decode the sketch unless that is done."""
+        if not hasattr(self, "sketch_"):
+            raise NotFittedError(
+                "This CompressiveKMeans instance is not fitted yet. Call 'fit', 'partial_fit' or 'fit_sketch' first."
+            )
+        if "_clustering" not in self.__dict__:
+            found = [
+                decode(
+                    self.sketch_,
+                    self.n_clusters,
+                    bounds=self.bounds,
+                    decoder=self.decoder,
+                    n_init=self.n_init,
+                    random_state=self._seed,
+                    init=start,
+                )
+                for start in self._starts()
+            ]
+            self._clustering = min(found, key=lambda clustering: clustering.objective)
+        return self._clustering
+
+    def _starts(self) -> list[Any]:
+        if not isinstance(self.init, str):
+            return [self.init]
+        return {
+            "sketch": [None],
+            "pilot": [self._pilot_centers],
+            "auto": [None] if self._pilot_centers is None else [None, self._pilot_centers],
+        }[self.init]
+
+    def _label(self, rows: npt.NDArray[Any], weights: Floats | None) -> None:
+        labels, squares = zip(*self._nearest(rows), strict=True)
+        self.labels_ = np.concatenate(labels)
+        self.inertia_ = self._inertia(np.concatenate(squares), weights)
+        used = np.unique(self.labels_).size
+        if used < self.n_clusters:
+            warnings.warn(
+                f"Only {used} of {self.n_clusters} centroids are the nearest of some row: fewer distinct rows than "
+                "n_clusters, or a search that missed some (raise n_init or n_frequencies).",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _nearest(self, rows: npt.NDArray[Any]) -> Iterator[tuple[npt.NDArray[np.int32], Floats]]:
+        """Yield the nearest centroid of each row and the squared distance to it, block by block."""
+        centers = self.cluster_centers_ - self.operator_.origin
+        for block in self._blocks(rows):
+            nearest, squares = pairwise_distances_argmin_min(block, centers, metric="sqeuclidean")
+            yield nearest.astype(np.int32), squares
+
+    def _blocks(self, rows: npt.NDArray[Any]) -> Iterator[Floats]:
+        """Yield finite rows from the origin on, so that distances do not lose digits to a large offset."""
+        for start in range(0, len(rows), _BLOCK):
+            block = rows[start : start + _BLOCK]
+            _finite(block, start)
+            yield block.astype(np.float64) - self.operator_.origin
+
+    @staticmethod
+    def _inertia(squares: Floats, weights: Floats | None) -> float:
+        return float(squares.sum() if weights is None else weights @ squares)
+
+
+def _finite(rows: npt.NDArray[Any], first_row: int) -> None:
+    require_finite(rows, rows.min(axis=0), rows.max(axis=0), first_row)

@@ -1,0 +1,287 @@
+"""The .qckm file: an operator and a sum, so that a file is enough to merge and to decode. docs/file-format.md is its specification.
+
+Reading trusts nothing: sizes follow from the header and must equal the file's own before anything is allocated, the
+checksum is verified before anything is interpreted, and what is interpreted passes through the same checks as values
+built in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import struct
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qckm import signatures
+from qckm.errors import FileError, QckmError
+from qckm.kernels.reference import ARITHMETIC, TABLE_SIZE
+from qckm.operator import SketchOperator
+from qckm.signatures import Signature
+from qckm.sketch import Sketch
+
+# As in PNG: a byte above 127 and both line endings, so that text-mode copying is noticed in the first bytes.
+MAGIC = b"\x89QCKM\r\n\x1a"
+VERSION = 1
+_PREAMBLE = struct.Struct("<8sII")  # magic, version, length of the header
+_HEADER_LIMIT = 1 << 16
+_CHECKSUM = hashlib.sha256().digest_size
+_LARGEST = 1 << 48  # of any count in a header: keeps sizes far from overflow
+
+
+def dumps(sketch: Sketch) -> bytes:
+    """Return the bytes of a sketch file; equal sketches with equal notes give equal bytes.
+
+    Examples
+    --------
+    >>> import numpy as np, qckm
+    >>> op = qckm.SketchOperator.draw(n_features=2, n_frequencies=8, scale=1.0, random_state=0)
+    >>> sketch = op.sketch(np.eye(2))
+    >>> loads(dumps(sketch)) == sketch
+    True
+    """
+    operator = sketch.operator
+    built_in = _is_built_in(operator.signature)
+    header = {
+        "arithmetic": ARITHMETIC,
+        "count": sketch.count,
+        "dither": operator.dither,
+        "fingerprint": operator.fingerprint,
+        "law": operator.law,
+        "n_features": operator.n_features,
+        "n_frequencies": operator.n_frequencies,
+        "saturated": sketch.saturated,
+        "scale": operator.scale,
+        "signature": operator.signature.name,
+        "sum": sketch.total.dtype.name,
+        "table": not built_in,
+    }
+    text = json.dumps(header, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+    arrays = {
+        "frequency_codes": operator.frequency_codes,
+        "dither_codes": operator.dither_codes,
+        "steps": operator.steps,
+        "origin": operator.origin + 0.0,
+        "table": operator.signature.table,
+        "lower": sketch.bounds[0],
+        "upper": sketch.bounds[1],
+        "sum": sketch.total,
+    }
+    parts = [_PREAMBLE.pack(MAGIC, VERSION, len(text)), text]
+    parts += [arrays[name].astype(kind).tobytes() for name, kind, _ in _layout(header)]
+    body = b"".join(parts)
+    return body + hashlib.sha256(body).digest()
+
+
+def loads(data: bytes) -> Sketch:
+    """Return the sketch of a file's bytes; raise `FileError` for anything that is not exactly one."""
+    header, payload = _split(data)
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    at = 0
+    for name, kind, shape in _layout(header):
+        count = int(np.prod(shape))
+        little = np.frombuffer(payload, kind, count, at).reshape(shape)
+        arrays[name] = little.astype(little.dtype.newbyteorder("="))
+        at += little.nbytes
+    try:
+        return _build(header, arrays)
+    except FileError:
+        raise
+    except QckmError as error:
+        raise FileError(f"The file's checksum is right, but its operator is not valid: {error}") from error
+
+
+def save(sketch: Sketch, path: str | os.PathLike[str]) -> None:
+    """Write a sketch file atomically: at every moment the path holds the old file or the new one, whole."""
+    data = dumps(sketch)
+    target = os.path.realpath(path)
+    folder, name = os.path.split(target)
+    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    _sync_folder(folder)
+
+
+def load(path: str | os.PathLike[str]) -> Sketch:
+    """Read a .qckm file.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    Sketch
+        With its operator, so that it can be merged with others and decoded.
+
+    Examples
+    --------
+    >>> import os, tempfile, numpy as np, qckm
+    >>> op = qckm.SketchOperator.draw(n_features=2, n_frequencies=8, scale=1.0, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "day1.qckm")
+    ...     op.sketch(np.eye(2)).save(path)
+    ...     qckm.load(path).count
+    2
+    """
+    with open(path, "rb") as file:
+        # A file that does not start as ours is not read any further, however long: it may be a device.
+        start = file.read(_PREAMBLE.size)
+        try:
+            _read_preamble(start)
+            return loads(start + file.read())
+        except FileError as error:
+            raise FileError(f"{os.fspath(path)}: {error}") from error
+
+
+def _read_preamble(data: bytes) -> int:
+    """Return the length of the header."""
+    if len(data) < _PREAMBLE.size:
+        raise FileError(f"Expected a sketch file, got {len(data)} bytes: empty or cut short.")
+    magic, version, length = _PREAMBLE.unpack_from(data)
+    if magic != MAGIC:
+        raise FileError("Expected a sketch file, got one that does not start with the .qckm magic bytes.")
+    if version != VERSION:
+        raise FileError(f"Expected file version {VERSION}, got {version}: a newer qckm may read it.")
+    if length > _HEADER_LIMIT:
+        raise FileError(f"Expected a header of at most {_HEADER_LIMIT} bytes, got {length}: not a sane sketch file.")
+    return int(length)
+
+
+def _split(data: bytes) -> tuple[dict[str, Any], memoryview]:
+    """Check magic, sizes and checksum; return the header and the payload."""
+    length = _read_preamble(data)
+    start = _PREAMBLE.size + length
+    if len(data) < start + _CHECKSUM:
+        raise FileError(f"Expected at least {start + _CHECKSUM} bytes, got {len(data)}: the file is cut short.")
+    header = _parse_header(data[_PREAMBLE.size : start])
+    size = sum(np.dtype(kind).itemsize * _product(shape) for _, kind, shape in _layout(header))
+    if len(data) != start + size + _CHECKSUM:
+        raise FileError(f"Expected {start + size + _CHECKSUM} bytes, as the header says, got {len(data)}: damaged or cut.")
+    if hashlib.sha256(data[:-_CHECKSUM]).digest() != data[-_CHECKSUM:]:
+        raise FileError("The checksum does not match: the file is damaged.")
+    return header, memoryview(data)[start : start + size]
+
+
+def _parse_header(text: bytes) -> dict[str, Any]:
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is no JSON")
+
+    try:
+        header = json.loads(text.decode("ascii"), parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise FileError(f"Expected a JSON header, got something else: {error}.") from error
+    if not isinstance(header, dict):
+        raise FileError("Expected a JSON object as the header.")
+    if header.get("arithmetic") != ARITHMETIC:
+        raise FileError(f"Expected arithmetic {ARITHMETIC}, got {header.get('arithmetic')!r}.")
+    number = (int, float) if header.get("sum") == "float64" else int
+    kinds: dict[str, Any] = {
+        "count": number,
+        "dither": str,
+        "fingerprint": str,
+        "law": str,
+        "n_features": int,
+        "n_frequencies": int,
+        "saturated": number,
+        "scale": (int, float, type(None)),
+        "signature": str,
+        "sum": str,
+        "table": bool,
+    }
+    for key, kind in kinds.items():
+        value = header.get(key, ...)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise FileError(f"Expected {key!r} in the header to be {kind}, got {value!r:.80}.")
+        if isinstance(value, (int, float)) and not 0 <= value < 2**63:
+            raise FileError(f"Expected {key!r} in the header to be a number from 0 to 2**63, got {value!r:.80}.")
+    if header["sum"] not in ("int64", "float64") or header["dither"] not in ("paired", "single"):
+        raise FileError(f"Expected a sum of int64 or float64 and a paired or single dither, got {header['sum']!r:.80}.")
+    if not (0 < header["n_features"] < _LARGEST and 0 < header["n_frequencies"] < _LARGEST):
+        raise FileError("Expected at least one feature and one frequency.")
+    return header
+
+
+def _layout(header: dict[str, Any]) -> list[tuple[str, str, tuple[int, ...]]]:
+    """List the arrays of the payload in order: name, little-endian type, shape."""
+    n, m = header["n_features"], header["n_frequencies"]
+    table = [("table", "<i2", (TABLE_SIZE,))] if header["table"] else []
+    return [
+        ("frequency_codes", "<i2", (n, m)),
+        ("dither_codes", "<i4", (m,)),
+        ("steps", "<f8", (n,)),
+        ("origin", "<f8", (n,)),
+        *table,
+        ("lower", "<f8", (n,)),
+        ("upper", "<f8", (n,)),
+        ("sum", "<i8" if header["sum"] == "int64" else "<f8", (m * (2 if header["dither"] == "paired" else 1),)),
+    ]
+
+
+def _build(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Sketch:
+    if header["table"]:
+        signature = Signature(header["signature"], arrays["table"])
+    else:
+        signature = signatures.get(header["signature"])
+    operator = SketchOperator(
+        arrays["frequency_codes"],
+        arrays["dither_codes"],
+        arrays["steps"],
+        arrays["origin"],
+        signature,
+        header["dither"],
+        header["law"],
+        header["scale"],
+    )
+    if operator.fingerprint != header["fingerprint"]:
+        raise FileError("The operator's fingerprint does not match its header: the file was not written by qckm.")
+    lower, upper = arrays["lower"], arrays["upper"]
+    count, saturated, total = header["count"], header["saturated"], arrays["sum"]
+    if np.isnan(lower).any() or np.isnan(upper).any() or not np.isfinite(total).all():
+        raise FileError("Expected bounds and sums that are numbers, got NaN or infinity.")
+    if saturated > count or (count == 0) != (lower > upper).any() or (np.abs(total) > _greatest(signature, count)).any():
+        raise FileError("The sum, the count and the bounds contradict each other: the file was not written by qckm.")
+    return Sketch(operator, total, count, saturated, (lower, upper))
+
+
+def _greatest(signature: Signature, count: float) -> float:
+    """Return the greatest sum that so many rows can have, with room for the rounding of real weights."""
+    return signature.full_scale * count * (1 + 1e-9) + 1e-9
+
+
+def _is_built_in(signature: Signature) -> bool:
+    known = signatures.SIGNATURES.get(signature.name)
+    return known is not None and np.array_equal(known().table, signature.table)
+
+
+def _product(shape: tuple[int, ...]) -> int:
+    size = 1
+    for length in shape:  # Python integers: numpy.prod would overflow in silence on a hostile header
+        size *= length
+    return size
+
+
+def _sync_folder(folder: str) -> None:
+    """Make the rename itself survive a power cut, where the system can."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,113 @@
+"""Choosing the scale, the origin and m from a pilot: a few thousand rows, looked at once and not kept.
+
+The rule: sketch at frequencies of about three quarters of a radian a cluster's standard deviation, which a k-means of
+the pilot estimates. It is equivariant: data shifted and rescaled give the scale and origin shifted and rescaled, up
+to the rounding below, and a row of weight w counts as w equal rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
+
+from qckm.rows import Floats, require_finite
+
+PILOT_ROWS = 5000
+# rms ‖ω‖ times the clusters' standard deviation. Lower, and clusters blur into one another; higher, and their own
+# width hides them (../experiments/clompr.py measures it).
+_RADIANS_A_DEVIATION = 0.75
+# Clusters much tighter than their distances would make a scale at which a search sees nothing: this share of the
+# typical distance is the least deviation assumed.
+_LEAST_SHARE_OF_SPACING = 0.15
+
+
+@dataclass(frozen=True, eq=False)
+class Pilot:
+    """Distinct rows (P, n), sorted, with the weight of each: the same whatever the order, weights instead of repeats."""
+
+    rows: Floats
+    weights: Floats
+
+    def mean(self) -> Floats:
+        """Return the weighted mean, (n,)."""
+        return np.average(self.rows, axis=0, weights=self.weights)
+
+    def deviation(self) -> float:
+        """Return the standard deviation in one direction, over all of them."""
+        squares = ((self.rows - self.mean()) ** 2).mean(axis=1)
+        return float(np.sqrt(np.average(squares, weights=self.weights)))
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """What a pilot suggests: scale and origin of the operator, and the centroids of the pilot itself."""
+
+    scale: float
+    origin: Floats
+    centers: Floats
+
+
+def draw_pilot(
+    X: npt.NDArray[Any],
+    sample_weight: npt.NDArray[Any] | None,
+    rng: np.random.Generator,
+    size: int = PILOT_ROWS,
+) -> Pilot:
+    """Draw at most `size` of the rows X: (rows, n), from all of them, in proportion to their weights."""
+    n_rows = len(X)
+    counts = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    if n_rows > size:
+        if sample_weight is None:
+            chosen = np.sort(rng.choice(n_rows, size, replace=False))
+        else:
+            edges = np.cumsum(counts)
+            chosen = np.sort(np.searchsorted(edges, rng.random(size) * edges[-1], side="right"))
+        X, counts = X[chosen], np.ones(size)
+    rows = np.asarray(X, np.float64)
+    require_finite(rows, rows.min(axis=0), rows.max(axis=0))
+    rows, which = np.unique(rows[counts > 0], axis=0, return_inverse=True)
+    return Pilot(rows, np.bincount(which.ravel(), counts[counts > 0]))
+
+
+def choose_settings(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> Settings:
+    """Choose scale and origin for K clusters."""
+    n = pilot.rows.shape[1]
+    centers, within = _cluster(pilot, n_clusters, rng)
+    total = pilot.deviation()
+    deviation = max(within, _LEAST_SHARE_OF_SPACING * total / n_clusters ** (1 / n))
+    if deviation == 0:  # one distinct row: any scale will do, but it should be of the data's size
+        deviation = float(np.abs(pilot.rows).max()) or 1.0
+    scale = _round_to_bits(deviation * np.sqrt(n) / _RADIANS_A_DEVIATION)
+    # Rounded, both: a k-means whose last bits depend on the processor must not give another operator.
+    grid = np.ldexp(0.5, int(np.frexp(scale)[1]) - 2)
+    return Settings(scale, np.rint(pilot.mean() / grid) * grid, centers)
+
+
+def choose_n_frequencies(n_features: int, n_clusters: int) -> int:
+    """Choose m: five times the unknowns, and never so few that their randomness shows."""
+    return max(100, 5 * n_features * n_clusters)
+
+
+def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[Floats, float]:
+    """Return K centroids of the pilot and the standard deviation within clusters, in one direction."""
+    distinct, n = pilot.rows.shape
+    if distinct <= n_clusters:
+        return pilot.rows[np.arange(n_clusters) % distinct], 0.0
+    # Centred and of unit size: k-means' own arithmetic then loses nothing to a large offset.
+    mean, size = pilot.mean(), pilot.deviation()
+    rows = (pilot.rows - mean) / size
+    kmeans = KMeans(n_clusters, n_init=3, random_state=int(rng.integers(2**31)))
+    with threadpool_limits(1):  # so that the outcome does not depend on the number of threads
+        kmeans.fit(rows, sample_weight=pilot.weights)
+    variance = kmeans.inertia_ / (n * pilot.weights.sum()) * distinct / (distinct - n_clusters)
+    return kmeans.cluster_centers_ * size + mean, float(np.sqrt(variance)) * size
+
+
+def _round_to_bits(value: float, bits: int = 7) -> float:
+    fraction, exponent = np.frexp(value)
+    return float(np.ldexp(np.rint(fraction * 2**bits) / 2**bits, exponent))
