@@ -16,12 +16,13 @@ from numba.extending import intrinsic
 from qckm.kernels.vectors import Vectors
 
 ALIGNMENT = 64  # a cache line: vectors then never straddle two
+SPARE = 512  # bytes that kernels may read, and write, past an array's end
 
 
 def aligned(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Return an array of zeros that starts on a cache line, with a cache line to spare after its end."""
+    """Return an array of zeros that starts on a cache line, with `SPARE` bytes after its end."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    raw = np.zeros(size + 2 * ALIGNMENT, np.uint8)
+    raw = np.zeros(size + ALIGNMENT + SPARE, np.uint8)
     start = -raw.ctypes.data % ALIGNMENT
     return raw[start : start + size].view(dtype).reshape(shape)
 

@@ -76,6 +76,42 @@ def project(codes: Int16s, frequency_codes: Int16s, dither_codes: Int32s) -> Int
     return (phases + dither_codes) & (TURN - 1)
 
 
+def hadamard(values: Int64s) -> Int64s:
+    """Return H·v for each v along the last axis, whose length is a power of two: H₁ = 1, H₂ₙ = [[Hₙ, Hₙ], [Hₙ, −Hₙ]]."""
+    size = values.shape[-1]
+    distance = 1
+    while distance < size:
+        pairs = values.reshape(*values.shape[:-1], size // (2 * distance), 2, distance)
+        low, high = pairs[..., 0, :], pairs[..., 1, :]
+        values = np.stack([low + high, low - high], axis=-2).reshape(values.shape)
+        distance *= 2
+    return values
+
+
+def mix(codes: npt.NDArray[Any], signs: npt.NDArray[np.int8], factors: Int32s, m: int) -> Int64s:
+    """Return t (rows, m) of codes (rows, n): for each block, H·S₃·H·S₂·H·S₁ of factors ∘ codes, filled up with zeros.
+
+    `signs` (blocks, 3, size) are the diagonals S₁, S₂, S₃. Whatever does not fit int64 wraps, a multiple of 2**32 off.
+    """
+    blocks, _, size = signs.shape
+    values = np.zeros((len(codes), blocks, size), np.int64)
+    values[:, :, : codes.shape[1]] = (codes.astype(np.int64) * factors)[:, np.newaxis]
+    for diagonal in range(3):
+        values = hadamard(values * signs[:, diagonal])
+    return values.reshape(len(codes), -1)[:, :m]
+
+
+def project_structured(
+    codes: Int16s, signs: npt.NDArray[np.int8], factors: Int32s, radii: Int32s, dither_codes: Int32s
+) -> Int64s:
+    """Return the phases (rows, m) of structured frequencies, each in [0, 2**24).
+
+    Here a turn is 2**32 while adding up, and the last 8 bits are dropped at the end: radius · t modulo 2**32.
+    """
+    fine = (dither_codes.astype(np.int64) << 8) + radii.astype(np.int64) * mix(codes, signs, factors, len(radii))
+    return (fine & 0xFFFFFFFF) >> 8
+
+
 def measure(phases: Int64s, table: Int16s, paired: bool) -> Int16s:
     """Return the contributions (rows, M) in units of the table; a pair is measured at the phase and a quarter turn on."""
     contributions = table[phases >> TABLE_SHIFT]

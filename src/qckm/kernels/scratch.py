@@ -41,12 +41,18 @@ class Measurement:
 
 
 class Scratch:
-    """What a thread computes with: sums, counters and, for some measurements, phases or bits."""
+    """What a thread computes with, for so many (padded) frequencies and rows.
 
-    def __init__(self, width: int, height: int, paired: bool) -> None:
+    Counters are those of one panel unless said otherwise; `n_values` is the size of a structured block.
+    """
+
+    def __init__(
+        self, width: int, height: int, paired: bool, n_counters: int = HERE.width, n_values: int = 0
+    ) -> None:
         self._width, self._height = width, height
         self.sums: Int64s = aligned((2 if paired else 1, width), np.int64)
-        self.counters = aligned((2, HERE.width), np.int32)
+        self.counters = aligned((2, n_counters), np.int32)
+        self.values = aligned((HERE.rows, n_values), np.int32)
 
     def clear(self) -> tuple[int, int | None]:
         """Set the sums to 0; return their addresses, the second None where dithers are single."""

@@ -13,7 +13,7 @@ import llvmlite.ir as ir
 
 from qckm.kernels.instructions import HERE
 
-I64, I32, I16, I8 = ir.IntType(64), ir.IntType(32), ir.IntType(16), ir.IntType(8)
+I64, I32, I16, I8, I1 = (ir.IntType(bits) for bits in (64, 32, 16, 8, 1))
 DOUBLE = ir.DoubleType()
 Value = Any  # llvmlite has no types of its own for mypy
 
