@@ -90,9 +90,14 @@ def draw_frequencies(n: int, m: int, scale: float, law: str | Law, rng: np.rando
     >>> print(round(float(np.sqrt(10 / (omega**2).sum(axis=0).mean())), 1))
     4.0
     """
-    law = get_law(law)
     directions = rng.standard_normal((n, m))
     directions /= np.linalg.norm(directions, axis=0)
-    radii = law.draw_radii(n, m, rng)
-    omega: Floats = directions * (radii * np.sqrt(n / law.mean_square(n)) / scale)
+    omega: Floats = directions * draw_norms(n, m, scale, law, rng)
     return omega
+
+
+def draw_norms(n: int, m: int, scale: float, law: str | Law, rng: np.random.Generator) -> Floats:
+    """Draw the norms of frequencies, (m,)."""
+    law = get_law(law)
+    norms: Floats = law.draw_radii(n, m, rng) * np.sqrt(n / law.mean_square(n)) / scale
+    return norms

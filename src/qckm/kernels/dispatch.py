@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 import numpy.typing as npt
 
 from qckm.kernels import reference
-from qckm.kernels.cpu import Sketcher
+from qckm.kernels.cpu import Projection, Sketcher
 from qckm.kernels.dense import Dense
 from qckm.kernels.scratch import Measurement
+from qckm.kernels.structured import Structured
 
 Floats = npt.NDArray[np.float64]
 
 
+class Structure(Protocol):
+    """The integers of structured frequencies."""
+
+    signs: npt.NDArray[np.int8]
+    factors: npt.NDArray[np.int32]
+    radii: npt.NDArray[np.int32]
+
+
 def sketcher(
-    frequency_codes: npt.NDArray[np.int16],
+    frequency_codes: npt.NDArray[np.int16] | Structure,
     dither_codes: npt.NDArray[np.int32],
     steps: Floats,
     origin: Floats,
     table: npt.NDArray[np.int16],
     paired: bool,
 ) -> Sketcher:
-    """Prepare the kernel for an operator."""
-    phases = dither_codes[np.newaxis].astype(np.int64)
+    """Prepare the kernel for an operator's frequencies, dither and signature."""
+    measurement = Measurement(table)
+    projection: Projection
+    if isinstance(frequency_codes, np.ndarray):
+        projection = Dense(frequency_codes, dither_codes, measurement, paired)
+    else:
+        signs, factors, radii = frequency_codes.signs, frequency_codes.factors, frequency_codes.radii
+        projection = Structured(signs, factors, radii, dither_codes, measurement, paired)
+    phases = dither_codes[np.newaxis].astype(np.int64)  # of a row at the origin
     at_origin = reference.measure(phases, table, paired)[0].astype(np.int64)
-    projection = Dense(frequency_codes, dither_codes, Measurement(table), paired)
     return Sketcher(projection, steps, origin, at_origin)
