@@ -163,7 +163,7 @@ class SketchOperator:
         """Make an operator of frequencies of your own, (n, m) in radians a data unit, and dither `phases` in radians.
 
         The frequencies are rounded to 2π / (2**24 · step); `op.frequencies` gives back what is measured. Phases are
-        drawn uniformly unless given, except that a pair of a pure tone (the exponential signature) needs none and has 0.
+        drawn uniformly unless given, except that a pair of a pure tone (the exponential signature) needs none: 0.
 
         Examples
         --------
@@ -183,7 +183,9 @@ class SketchOperator:
             steps = _power_of_two_below(1 / (rms * STEPS_A_SCALE))
         sizes = _per_feature("steps", steps, n, 1.0)
         if not (sizes > 0).all() or (np.frexp(sizes)[0] != 0.5).any():
-            raise OperatorError("Expected steps that are powers of two (…, 0.25, 0.5, 1, 2, …), so that coding is exact.")
+            raise OperatorError(
+                "Expected steps that are powers of two (…, 0.25, 0.5, 1, 2, …), so that coding is exact."
+            )
         codes = np.rint(omega * sizes[:, np.newaxis] * (kernel.TURN / (2 * np.pi)))
         if np.abs(codes).max() > kernel.CODE_LIMIT:
             k, j = np.unravel_index(np.abs(codes).argmax(), codes.shape)
@@ -196,7 +198,7 @@ class SketchOperator:
             if dither == "paired" and signature.is_pure_tone:
                 dither_codes = np.zeros(m, np.int32)
             else:
-                dither_codes = as_generator(random_state).integers(0, kernel.TURN, m, dtype=np.int32)
+                dither_codes = as_generator(random_state).integers(0, kernel.TURN, size=(m,), dtype=np.int32)
         else:
             turns = _per_frequency("phases", phases, m) * (kernel.TURN / (2 * np.pi))
             dither_codes = (np.rint(turns).astype(np.int64) % kernel.TURN).astype(np.int32)
@@ -206,12 +208,12 @@ class SketchOperator:
     @property
     def n_features(self) -> int:
         """The number of features of a row, n."""
-        return self.frequency_codes.shape[0]
+        return int(self.frequency_codes.shape[0])
 
     @property
     def n_frequencies(self) -> int:
         """The number of frequencies, m."""
-        return self.frequency_codes.shape[1]
+        return int(self.frequency_codes.shape[1])
 
     @property
     def paired(self) -> bool:
@@ -226,13 +228,13 @@ class SketchOperator:
     @property
     def frequencies(self) -> Floats:
         """The frequencies that are measured, (n, m), in radians a data unit."""
-        codes = self.frequency_codes * (2 * np.pi / kernel.TURN)
-        return codes / self.steps[:, np.newaxis]
+        radians_a_step = self.frequency_codes.astype(np.float64) * (2 * np.pi / kernel.TURN)
+        return radians_a_step / self.steps[:, np.newaxis]
 
     @property
     def phases(self) -> Floats:
         """The dither ξ, (m,), in radians."""
-        return self.dither_codes * (2 * np.pi / kernel.TURN)
+        return self.dither_codes.astype(np.float64) * (2 * np.pi / kernel.TURN)
 
     @property
     def reach(self) -> tuple[Floats, Floats]:
