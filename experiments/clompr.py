@@ -10,11 +10,11 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
-from common import gaussian_clusters, keep, sse
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 import qckm
+from common import gaussian_clusters, keep, sse
 
 K = N_FEATURES = 10
 
@@ -24,7 +24,9 @@ def trial(job: tuple[str, int]) -> tuple[str, int, float, float, float]:
     with threadpool_limits(1):
         X = gaussian_clusters(K, N_FEATURES, 20_000, seed)
         best = KMeans(K, n_init=5, random_state=seed).fit(X).inertia_
-        op = qckm.SketchOperator.draw(N_FEATURES, 1000, scale=4.0, law="gaussian", signature=signature, random_state=seed)
+        op = qckm.SketchOperator.draw(
+            N_FEATURES, 1000, scale=4.0, law="gaussian", signature=signature, random_state=seed
+        )
         sketch = op.sketch(X)
         start = time.perf_counter()
         found = qckm.decode(sketch, K, decoder="clompr", n_init=5, random_state=seed)

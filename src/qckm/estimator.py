@@ -28,7 +28,7 @@ from qckm.frequencies import LAWS, Law
 from qckm.operator import SketchOperator
 from qckm.random import spawn
 from qckm.rows import Floats, require_finite
-from qckm.scale import Settings, choose_n_frequencies, choose_settings, draw_pilot
+from qckm.scale import DEFAULT_LAW, choose_n_frequencies, choose_settings, draw_pilot
 from qckm.signatures import SIGNATURES, Signature
 from qckm.sketch import Sketch
 
@@ -51,7 +51,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         The kernel's length in data units; "auto" takes it from a pilot of at most 5000 rows, drawn from all rows in
         `fit`, from the first batch in `partial_fit`.
     law : str or Law, default "auto"
-        Law of the frequencies; "auto" is "gaussian".
+        Law of the frequencies; "auto" is "concentrated-radius", the one that suits a decoder whose atoms are points.
     decoder : {"auto", "clompr"}, default "auto"
         "clompr" is the paper's algorithm to the letter; "auto" is the best there is, now that one.
     init : {"auto", "sketch", "pilot"} or array-like of shape (K, n), default "auto"
@@ -298,13 +298,15 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             for start in range(0, len(rows), _BLOCK):
                 _finite(rows[start : start + _BLOCK], start)
             raise
-        settings: Settings = choose_settings(pilot, self.n_clusters, for_pilot)
+        settings = choose_settings(pilot, self.n_clusters, for_pilot)
         n = rows.shape[1]
         operator = SketchOperator.draw(
             n_features=n,
-            n_frequencies=choose_n_frequencies(n, self.n_clusters) if self.n_frequencies == "auto" else self.n_frequencies,
+            n_frequencies=choose_n_frequencies(n, self.n_clusters)
+            if self.n_frequencies == "auto"
+            else self.n_frequencies,
             scale=settings.scale if self.scale == "auto" else self.scale,
-            law="gaussian" if self.law == "auto" else self.law,
+            law=DEFAULT_LAW if self.law == "auto" else self.law,
             signature=self.signature,
             origin=settings.origin,
             random_state=for_operator,
@@ -316,9 +318,9 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         if sketch.saturated:
             share = sketch.saturated / sketch.count
             warnings.warn(
-                f"{sketch.saturated} of {sketch.count} rows ({share:.2%}) have a feature too far from the origin to be coded "
-                f"and were clipped to {sketch.operator.reach[0]} … {sketch.operator.reach[1]}. If they matter, use a larger "
-                "scale, or transform heavy-tailed features (a logarithm, say).",
+                f"{sketch.saturated} of {sketch.count} rows ({share:.2%}) have a feature too far from the origin to be "
+                f"coded, and were clipped to the box {sketch.operator.reach[0]} … {sketch.operator.reach[1]}. If they "
+                "matter, use a larger scale, or transform heavy-tailed features (a logarithm, say).",
                 SaturationWarning,
                 stacklevel=3,
             )
@@ -352,11 +354,9 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     def _starts(self) -> list[Any]:
         if not isinstance(self.init, str):
             return [self.init]
-        return {
-            "sketch": [None],
-            "pilot": [self._pilot_centers],
-            "auto": [None] if self._pilot_centers is None else [None, self._pilot_centers],
-        }[self.init]
+        if self.init == "pilot":
+            return [self._pilot_centers]
+        return [None] if self.init == "sketch" or self._pilot_centers is None else [None, self._pilot_centers]
 
     def _label(self, rows: npt.NDArray[Any], weights: Floats | None) -> None:
         labels, squares = zip(*self._nearest(rows), strict=True)

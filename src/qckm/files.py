@@ -1,4 +1,4 @@
-"""The .qckm file: an operator and a sum, so that a file is enough to merge and to decode. docs/file-format.md is its specification.
+"""The .qckm file: an operator and a sum, so that a file is enough to merge and to decode (docs/file-format.md).
 
 Reading trusts nothing: sizes follow from the header and must equal the file's own before anything is allocated, the
 checksum is verified before anything is interpreted, and what is interpreted passes through the same checks as values
@@ -61,7 +61,7 @@ def dumps(sketch: Sketch) -> bytes:
         "table": not built_in,
     }
     text = json.dumps(header, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
-    arrays = {
+    arrays: dict[str, npt.NDArray[Any]] = {
         "frequency_codes": operator.frequency_codes,
         "dither_codes": operator.dither_codes,
         "steps": operator.steps,
@@ -169,7 +169,9 @@ def _split(data: bytes) -> tuple[dict[str, Any], memoryview]:
     header = _parse_header(data[_PREAMBLE.size : start])
     size = sum(np.dtype(kind).itemsize * _product(shape) for _, kind, shape in _layout(header))
     if len(data) != start + size + _CHECKSUM:
-        raise FileError(f"Expected {start + size + _CHECKSUM} bytes, as the header says, got {len(data)}: damaged or cut.")
+        raise FileError(
+            f"Expected {start + size + _CHECKSUM} bytes, as the header says, got {len(data)}: damaged or cut."
+        )
     if hashlib.sha256(data[:-_CHECKSUM]).digest() != data[-_CHECKSUM:]:
         raise FileError("The checksum does not match: the file is damaged.")
     return header, memoryview(data)[start : start + size]
@@ -251,7 +253,11 @@ def _build(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Sketc
     count, saturated, total = header["count"], header["saturated"], arrays["sum"]
     if np.isnan(lower).any() or np.isnan(upper).any() or not np.isfinite(total).all():
         raise FileError("Expected bounds and sums that are numbers, got NaN or infinity.")
-    if saturated > count or (count == 0) != (lower > upper).any() or (np.abs(total) > _greatest(signature, count)).any():
+    if (
+        saturated > count
+        or (count == 0) != (lower > upper).any()
+        or (np.abs(total) > _greatest(signature, count)).any()
+    ):
         raise FileError("The sum, the count and the bounds contradict each other: the file was not written by qckm.")
     return Sketch(operator, total, count, saturated, (lower, upper))
 

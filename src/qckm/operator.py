@@ -191,7 +191,7 @@ class SketchOperator:
         """Make an operator of frequencies of your own, (n, m) in radians a data unit, and dither `phases` in radians.
 
         The frequencies are rounded to 2π / (2**24 · step); `op.frequencies` gives back what is measured. Phases are
-        drawn uniformly unless given, except that a pair of a pure tone (the exponential signature) needs none and has 0.
+        drawn uniformly unless given, except that a pair of a pure tone (the exponential signature) needs none: 0.
 
         Examples
         --------
@@ -229,12 +229,12 @@ class SketchOperator:
     @property
     def n_features(self) -> int:
         """The number of features of a row, n."""
-        return self.frequency_codes.shape[0]
+        return int(self.frequency_codes.shape[0])
 
     @property
     def n_frequencies(self) -> int:
         """The number of frequencies, m."""
-        return self.frequency_codes.shape[1]
+        return int(self.frequency_codes.shape[1])
 
     @property
     def paired(self) -> bool:
@@ -255,13 +255,13 @@ class SketchOperator:
     def frequencies(self) -> Floats:
         """The frequencies that are measured, (n, m), in radians a data unit."""
         structured = isinstance(self.frequency_codes, StructuredCodes)
-        codes = self.frequency_codes.codes() if structured else self.frequency_codes
+        codes = self.frequency_codes.codes() if structured else self.frequency_codes.astype(np.float64)
         return codes * (2 * np.pi / kernel.TURN) / self.steps[:, np.newaxis]
 
     @property
     def phases(self) -> Floats:
         """The dither ξ, (m,), in radians."""
-        return self.dither_codes * (2 * np.pi / kernel.TURN)
+        return self.dither_codes.astype(np.float64) * (2 * np.pi / kernel.TURN)
 
     @property
     def reach(self) -> tuple[Floats, Floats]:
@@ -458,7 +458,7 @@ def _draw_dither(m: int, signature: Signature, dither: Dither, rng: np.random.Ge
     """Draw the dither; a pair of a pure tone needs none, as in CKM."""
     if dither == "paired" and signature.is_pure_tone:
         return np.zeros(m, np.int32)
-    return rng.integers(0, kernel.TURN, m, dtype=np.int32)
+    return rng.integers(0, kernel.TURN, size=(m,), dtype=np.int32)
 
 
 def _power_of_two_below(values: npt.ArrayLike) -> Floats:

@@ -30,4 +30,6 @@ def _seed(random_state: Any) -> np.random.SeedSequence:
         return np.random.SeedSequence(random_state.randint(2**32, size=4, dtype=np.uint32).tolist())
     if isinstance(random_state, (int, np.integer)) and random_state >= 0:
         return np.random.SeedSequence(int(random_state))
-    raise QckmError(f"Expected random_state to be None, an int >= 0, a Generator or a RandomState, got {random_state!r}.")
+    raise QckmError(
+        f"Expected random_state to be None, an int >= 0, a Generator or a RandomState, got {random_state!r}."
+    )

@@ -1,4 +1,4 @@
-"""What counts as rows: a two-dimensional array of numbers, from whatever the user holds, copied only where it must be."""
+"""What counts as rows: a 2-D array of numbers, from whatever the user holds, copied only where it must be."""
 
 from __future__ import annotations
 
@@ -80,4 +80,4 @@ def as_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.int64] | Float
         raise RowsError(f"Expected sample_weight >= 0, got {weights.min()}: to forget rows, subtract their sketch.")
     # Above 2**53 a float64 no longer knows its units, and sums of table values could leave int64.
     whole = np.abs(weights).max(initial=0) < 2**40 and (weights == np.rint(weights)).all()
-    return weights.astype(np.int64 if whole else np.float64)
+    return weights.astype(np.int64) if whole else weights.astype(np.float64)

@@ -1,7 +1,7 @@
 """Choosing the scale, the origin and m from a pilot: a few thousand rows, looked at once and not kept.
 
-The rule: sketch at frequencies of about three quarters of a radian a cluster's standard deviation, which a k-means of
-the pilot estimates. It is equivariant: data shifted and rescaled give the scale and origin shifted and rescaled, up
+The rule: sketch at frequencies of just under one radian a cluster's standard deviation, which a k-means of the pilot
+estimates. It is equivariant: data shifted and rescaled give the scale and origin shifted and rescaled, up
 to the rounding below, and a row of weight w counts as w equal rows.
 """
 
@@ -13,14 +13,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.cluster import KMeans
-from threadpoolctl import threadpool_limits
 
 from qckm.rows import Floats, require_finite
+from qckm.threads import one_thread
 
 PILOT_ROWS = 5000
+# The decoder's atoms are points, blind to the width of clusters. Width multiplies the sketch at ω by exp(−τ‖ω‖²/2):
+# where all ‖ω‖ are about equal that is one factor, which the weights absorb; elsewhere it biases the centroids.
+DEFAULT_LAW = "concentrated-radius"
 # rms ‖ω‖ times the clusters' standard deviation. Lower, and clusters blur into one another; higher, and their own
-# width hides them (../experiments/clompr.py measures it).
-_RADIANS_A_DEVIATION = 0.75
+# width hides them (experiments/defaults.py).
+RADIANS_A_DEVIATION = 0.9
 # Clusters much tighter than their distances would make a scale at which a search sees nothing: this share of the
 # typical distance is the least deviation assumed.
 _LEAST_SHARE_OF_SPACING = 0.15
@@ -28,7 +31,7 @@ _LEAST_SHARE_OF_SPACING = 0.15
 
 @dataclass(frozen=True, eq=False)
 class Pilot:
-    """Distinct rows (P, n), sorted, with the weight of each: the same whatever the order, weights instead of repeats."""
+    """Distinct rows (P, n), sorted, each with its weight: the same whatever the order, weights or repeats."""
 
     rows: Floats
     weights: Floats
@@ -71,7 +74,8 @@ def draw_pilot(
     rows = np.asarray(X, np.float64)
     require_finite(rows, rows.min(axis=0), rows.max(axis=0))
     rows, which = np.unique(rows[counts > 0], axis=0, return_inverse=True)
-    return Pilot(rows, np.bincount(which.ravel(), counts[counts > 0]))
+    weights: Floats = np.bincount(which.ravel(), counts[counts > 0]).astype(np.float64)
+    return Pilot(rows, weights)
 
 
 def choose_settings(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> Settings:
@@ -82,7 +86,7 @@ def choose_settings(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> 
     deviation = max(within, _LEAST_SHARE_OF_SPACING * total / n_clusters ** (1 / n))
     if deviation == 0:  # one distinct row: any scale will do, but it should be of the data's size
         deviation = float(np.abs(pilot.rows).max()) or 1.0
-    scale = _round_to_bits(deviation * np.sqrt(n) / _RADIANS_A_DEVIATION)
+    scale = _round_to_bits(deviation * np.sqrt(n) / RADIANS_A_DEVIATION)
     # Rounded, both: a k-means whose last bits depend on the processor must not give another operator.
     grid = np.ldexp(0.5, int(np.frexp(scale)[1]) - 2)
     return Settings(scale, np.rint(pilot.mean() / grid) * grid, centers)
@@ -101,8 +105,8 @@ def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[F
     # Centred and of unit size: k-means' own arithmetic then loses nothing to a large offset.
     mean, size = pilot.mean(), pilot.deviation()
     rows = (pilot.rows - mean) / size
-    kmeans = KMeans(n_clusters, n_init=3, random_state=int(rng.integers(2**31)))
-    with threadpool_limits(1):  # so that the outcome does not depend on the number of threads
+    kmeans = KMeans(n_clusters, n_init=10, random_state=int(rng.integers(2**31)))
+    with one_thread():
         kmeans.fit(rows, sample_weight=pilot.weights)
     variance = kmeans.inertia_ / (n * pilot.weights.sum()) * distinct / (distinct - n_clusters)
     return kmeans.cluster_centers_ * size + mean, float(np.sqrt(variance)) * size

@@ -72,7 +72,9 @@ class Signature:
         if not np.allclose(values, _evaluate(function, _ANGLES + 2 * np.pi), atol=1e-6):
             raise SignatureError("Expected a signature of period 2π, got one that changes when its phase turns once.")
         if np.abs(values).max() > 1 + _ROUNDING:
-            raise SignatureError(f"Expected values in [-1, 1], got {values[np.abs(values).argmax()]:.4g}: divide by it.")
+            raise SignatureError(
+                f"Expected values in [-1, 1], got {values[np.abs(values).argmax()]:.4g}: divide by it."
+            )
         if abs(values.mean()) > _CENTRED_WITHIN:
             raise SignatureError(f"Expected a centred signature, got mean {values.mean():.4g}: subtract it.")
         signature = cls(name, _table(np.clip(values, -1, 1)))
@@ -98,7 +100,9 @@ class Signature:
         """
         k = np.arange(TABLE_SIZE // 2)
         discrete = np.fft.fft(self.table / self.full_scale)[k] / TABLE_SIZE
-        coefficients: npt.NDArray[np.complex128] = discrete * np.sinc(k / TABLE_SIZE) * np.exp(-1j * np.pi * k / TABLE_SIZE)
+        coefficients: npt.NDArray[np.complex128] = (
+            discrete * np.sinc(k / TABLE_SIZE) * np.exp(-1j * np.pi * k / TABLE_SIZE)
+        )
         return coefficients
 
     @property

@@ -58,7 +58,9 @@ class Sketch:
     def zero(cls, operator: SketchOperator) -> Sketch:
         """Return the sketch of no rows."""
         n = operator.n_features
-        return cls(operator, np.zeros(operator.n_measurements, np.int64), 0, 0, (np.full(n, np.inf), np.full(n, -np.inf)))
+        return cls(
+            operator, np.zeros(operator.n_measurements, np.int64), 0, 0, (np.full(n, np.inf), np.full(n, -np.inf))
+        )
 
     @property
     def exact(self) -> bool:
@@ -103,8 +105,8 @@ class Sketch:
     def _require_same_operator(self, other: Sketch, verb: str) -> None:
         if self.operator != other.operator:
             raise MergeError(
-                f"Cannot {verb} sketches of different operators: {self.operator!r} and {other.operator!r}. Only sums of "
-                "the same measurements add up: draw the operator once and share it, as a file of op.empty()."
+                f"Cannot {verb} sketches of different operators: {self.operator!r} and {other.operator!r}. Only sums "
+                "of the same measurements add up: draw the operator once and share it, as a file of op.empty()."
             )
 
     def __eq__(self, other: object) -> bool:

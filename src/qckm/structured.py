@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from qckm.errors import OperatorError
 from qckm.kernels import reference
+from qckm.threads import one_thread
 
 Floats = npt.NDArray[np.float64]
 
@@ -127,15 +128,17 @@ def _mix(signs: npt.NDArray[np.int8], factors: npt.NDArray[np.int32], m: int) ->
     outer = 1 << (size.bit_length() // 2)
     left, right = _hadamard_matrix(np.arange(outer), outer), _hadamard_matrix(np.arange(size // outer), size // outer)
     mixed = np.empty((n, m))
-    for features in np.array_split(np.arange(n), -(-n // _FEATURES_AT_A_TIME)):
-        first = _hadamard_matrix(features, size) * factors[features, np.newaxis]
-        for number, (one, two, three) in enumerate(signs):
-            block = first * one[features, np.newaxis]
-            for diagonal in (two, three):  # H is a Kronecker product of two small ones
-                parts = (block * diagonal).reshape(len(features), outer, size // outer)
-                block = (left @ parts @ right).reshape(len(features), size)
-            columns = slice(number * size, min(m, (number + 1) * size))
-            mixed[features, columns] = block[:, : columns.stop - columns.start]
+    with one_thread():
+        for k in range(0, n, _FEATURES_AT_A_TIME):
+            features = np.arange(k, min(n, k + _FEATURES_AT_A_TIME))
+            first = _hadamard_matrix(features, size) * factors[features, np.newaxis]
+            for number, (one, two, three) in enumerate(signs):
+                block = first * one[features, np.newaxis]
+                for diagonal in (two, three):  # H is a Kronecker product of two small ones
+                    parts = (block * diagonal).reshape(len(features), outer, size // outer)
+                    block = (left @ parts @ right).reshape(len(features), size)
+                at = number * size
+                mixed[features, at : at + size] = block[:, : min(size, m - at)]
     return mixed
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from qckm.decode.clompr import Support, clompr
 from qckm.decode.model import FirstHarmonicModel
@@ -14,6 +13,7 @@ from qckm.decode.result import Clustering
 from qckm.errors import DecodeError
 from qckm.random import spawn
 from qckm.sketch import Sketch
+from qckm.threads import one_thread
 
 __all__ = ["Clustering", "decode"]
 
@@ -71,8 +71,7 @@ def decode(
     model = FirstHarmonicModel.of(sketch)
     lower, upper = (model.to_points(bound) for bound in _box(sketch, bounds))
     start = None if init is None else model.to_points(_centers(init, n_clusters, sketch.operator.n_features))
-    # One thread for BLAS: the products are small, and their rounding must not depend on the number of threads.
-    with threadpool_limits(1, user_api="blas"):
+    with one_thread():
         replicates = [
             DECODERS[decoder](model, n_clusters, lower, upper, rng, start if number == 0 else None)
             for number, rng in enumerate(spawn(random_state, n_init))
@@ -99,14 +98,15 @@ def _clustering(model: FirstHarmonicModel, replicates: list[Support]) -> Cluster
 def _box(sketch: Sketch, bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None) -> tuple[Floats, Floats]:
     """Return the box in data units: as given or as seen, but never beyond what the operator can code."""
     n = sketch.operator.n_features
-    if bounds is None:
-        given: Any = sketch.bounds
-    else:
-        given = bounds
     try:
-        lower, upper = (np.broadcast_to(np.asarray(bound, np.float64), (n,)) for bound in given)
+        lower, upper = (
+            np.broadcast_to(np.asarray(bound, np.float64), (n,))
+            for bound in (sketch.bounds if bounds is None else bounds)
+        )
     except (ValueError, TypeError) as error:
-        raise DecodeError(f"Expected bounds as a pair (lower, upper) of shape ({n},) each, got {bounds!r:.80}.") from error
+        raise DecodeError(
+            f"Expected bounds as a pair (lower, upper) of shape ({n},) each, got {bounds!r:.80}."
+        ) from error
     if not (np.isfinite(lower).all() and np.isfinite(upper).all() and (lower <= upper).all()):
         raise DecodeError("Expected finite bounds with lower <= upper: an empty sketch has none, pass bounds=.")
     least, greatest = sketch.operator.reach

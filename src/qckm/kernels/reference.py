@@ -113,8 +113,8 @@ def project_structured(
 
 
 def measure(phases: Int64s, table: Int16s, paired: bool) -> Int16s:
-    """Return the contributions (rows, M) in units of the table; a pair is measured at the phase and a quarter turn on."""
-    contributions = table[phases >> TABLE_SHIFT]
+    """Return the contributions (rows, M) in units of the table; pairs at the phase and a quarter turn on."""
+    contributions: Int16s = table[phases >> TABLE_SHIFT]
     if not paired:
         return contributions
     on = (phases + QUARTER_TURN) & (TURN - 1)
@@ -122,7 +122,7 @@ def measure(phases: Int64s, table: Int16s, paired: bool) -> Int16s:
 
 
 def pack_bits(contributions: Int16s) -> npt.NDArray[np.uint8]:
-    """Pack contributions of +1 and -1, (rows, M), into bits (rows, ceil(M / 8)), little bit first, 1 standing for -1."""
+    """Pack contributions ±1 (rows, M) into bits (rows, ceil(M / 8)), little bit first, 1 standing for -1."""
     return np.packbits(contributions < 0, axis=1, bitorder="little")
 
 

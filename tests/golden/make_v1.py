@@ -1,0 +1,39 @@
+"""How the golden files of version 1 were made. Not run again: they are what old users have on their disks."""
+
+from pathlib import Path
+
+import numpy as np
+
+import qckm
+
+HERE = Path(__file__).parent
+ROWS = np.array([[0.0, 1.0], [0.5, -1.0], [-2.25, 3.0], [100.0, 0.125]])
+
+
+def operator(signature, dither):
+    """An operator of written-down numbers: no random generator whose stream may change."""
+    frequencies = np.array([[1.0, -0.5, 0.25, 2.0, 0.0], [0.5, 1.5, -1.0, 0.125, 3.0]])
+    return qckm.SketchOperator.from_frequencies(
+        frequencies, signature, dither, phases=[0.0, 1.0, 2.0, 3.0, 4.0], origin=[1.0, -1.0], steps=2.0**-11
+    )
+
+
+def ramp(t):
+    """A signature of one's own."""
+    return np.clip(1.2 * np.cos(t), -1, 1)
+
+
+def sketches():
+    """Return the sketch of each golden file."""
+    return {
+        "v1-one-bit": operator("one-bit", "paired").sketch(ROWS),
+        "v1-exponential": operator("exponential", "paired").sketch(ROWS),
+        "v1-custom-single": operator(ramp, "single").sketch(ROWS),
+        "v1-weighted": operator("triangle", "single").sketch(ROWS, [0.5, 1.5, 2.0, 0.25]),
+        "v1-empty": operator("one-bit", "single").empty(),
+    }
+
+
+if __name__ == "__main__":
+    for name, sketch in sketches().items():
+        sketch.save(HERE / f"{name}.qckm")

@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+from qckm.scale import PILOT_ROWS, RADIANS_A_DEVIATION, choose_n_frequencies, choose_settings, draw_pilot
+
+
+def settings(X, weights=None, n_clusters=4, seed=0):
+    rng = np.random.default_rng(seed)
+    return choose_settings(draw_pilot(np.asarray(X), weights, rng), n_clusters, rng)
+
+
+@pytest.fixture
+def clusters(rng):
+    centers = 10 * rng.normal(size=(4, 5))
+    return centers[rng.integers(4, size=3000)] + rng.normal(size=(3000, 5))
+
+
+def test_the_scale_follows_the_width_of_the_clusters(clusters):
+    assert settings(clusters).scale == pytest.approx(np.sqrt(5) / RADIANS_A_DEVIATION, rel=0.1)
+
+
+@pytest.mark.parametrize("factor", [2.0**-60, 2.0**-8, 1.0, 2.0**40])
+def test_equivariant_to_powers_of_two_exactly(clusters, factor):
+    plain, scaled = settings(clusters), settings(clusters * factor)
+    assert scaled.scale == plain.scale * factor
+    np.testing.assert_array_equal(scaled.origin, plain.origin * factor)
+
+
+@pytest.mark.parametrize("factor, shift", [(100.0, 0.0), (1e-5, 3.0), (1.0, 1e6)])
+def test_equivariant_to_any_factor_and_shift(clusters, factor, shift):
+    plain, moved = settings(clusters), settings(clusters * factor + shift)
+    assert moved.scale == pytest.approx(plain.scale * factor, rel=0.02)
+    np.testing.assert_allclose(moved.origin, plain.origin * factor + shift, atol=moved.scale)
+
+
+def test_weights_count_as_repeats(clusters):
+    X = clusters[:200]
+    weights = np.arange(200) % 4
+    weighted, repeated = settings(X, weights), settings(np.repeat(X, weights, axis=0)[::-1])
+    assert weighted.scale == repeated.scale
+    np.testing.assert_array_equal(weighted.origin, repeated.origin)
+    np.testing.assert_array_equal(weighted.centers, repeated.centers)
+
+
+def test_a_large_pilot_is_drawn_in_proportion_to_the_weights(rng):
+    X = np.arange(20_000.0)[:, None]
+    pilot = draw_pilot(X, np.where(X[:, 0] < 1000, 100.0, 1.0), rng)
+    assert pilot.weights.sum() == PILOT_ROWS
+    light = pilot.weights[pilot.rows[:, 0] >= 1000].sum() / PILOT_ROWS
+    assert light == pytest.approx(19_000 / 119_000, abs=0.03)  # 6 standard deviations of a binomial
+    assert len(draw_pilot(X, None, rng).rows) == PILOT_ROWS
+
+
+@pytest.mark.parametrize("X", [np.zeros((5, 2)), np.full((5, 2), -1e9), [[3.0, 4.0]], [[0.0, 0.0], [1.0, 1.0]] * 3])
+def test_degenerate_pilots_have_a_scale(X):
+    chosen = settings(X)
+    assert chosen.scale > 0
+    assert np.isfinite(chosen.origin).all()
+    assert chosen.centers.shape == (4, 2)
+
+
+def test_m_grows_with_n_and_k():
+    assert choose_n_frequencies(10, 10) == 500
+    assert choose_n_frequencies(1, 2) == 100
