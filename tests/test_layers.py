@@ -13,6 +13,7 @@ LAYERS = [
     {"kernels"},
     {"errors"},
     {"random", "rows", "threads", "frequencies", "signatures"},
+    {"structured"},
     {"operator"},
     {"sketch"},
     {"files", "decode", "scale"},

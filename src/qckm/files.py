@@ -19,10 +19,11 @@ import numpy.typing as npt
 
 from qckm import signatures
 from qckm.errors import FileError, QckmError
-from qckm.kernels.reference import ARITHMETIC, TABLE_SIZE
+from qckm.kernels.reference import ARITHMETIC, STRUCTURED_ARITHMETIC, TABLE_SIZE
 from qckm.operator import SketchOperator
 from qckm.signatures import Signature
 from qckm.sketch import Sketch
+from qckm.structured import StructuredCodes, block_size, unpack_signs
 
 # As in PNG: a byte above 127 and both line endings, so that text-mode copying is noticed in the first bytes.
 MAGIC = b"\x89QCKM\r\n\x1a"
@@ -47,7 +48,7 @@ def dumps(sketch: Sketch) -> bytes:
     operator = sketch.operator
     built_in = _is_built_in(operator.signature)
     header = {
-        "arithmetic": ARITHMETIC,
+        "arithmetic": operator.arithmetic,
         "count": sketch.count,
         "dither": operator.dither,
         "fingerprint": operator.fingerprint,
@@ -62,7 +63,7 @@ def dumps(sketch: Sketch) -> bytes:
     }
     text = json.dumps(header, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
     arrays: dict[str, npt.NDArray[Any]] = {
-        "frequency_codes": operator.frequency_codes,
+        **_frequency_arrays(operator.frequency_codes),
         "dither_codes": operator.dither_codes,
         "steps": operator.steps,
         "origin": operator.origin + 0.0,
@@ -187,8 +188,8 @@ def _parse_header(text: bytes) -> dict[str, Any]:
         raise FileError(f"Expected a JSON header, got something else: {error}.") from error
     if not isinstance(header, dict):
         raise FileError("Expected a JSON object as the header.")
-    if header.get("arithmetic") != ARITHMETIC:
-        raise FileError(f"Expected arithmetic {ARITHMETIC}, got {header.get('arithmetic')!r}.")
+    if header.get("arithmetic") not in (ARITHMETIC, STRUCTURED_ARITHMETIC):
+        raise FileError(f"Expected arithmetic {ARITHMETIC!r}, got {header.get('arithmetic')!r:.80}.")
     number = (int, float) if header.get("sum") == "float64" else int
     kinds: dict[str, Any] = {
         "count": number,
@@ -220,8 +221,13 @@ def _layout(header: dict[str, Any]) -> list[tuple[str, str, tuple[int, ...]]]:
     """List the arrays of the payload in order: name, little-endian type, shape."""
     n, m = header["n_features"], header["n_frequencies"]
     table = [("table", "<i2", (TABLE_SIZE,))] if header["table"] else []
+    frequencies: list[tuple[str, str, tuple[int, ...]]] = [("frequency_codes", "<i2", (n, m))]
+    if header["arithmetic"] == STRUCTURED_ARITHMETIC:
+        size = block_size(n)
+        signs = (-(-m // size), 3, size // 8)
+        frequencies = [("signs", "u1", signs), ("factors", "<i4", (n,)), ("radii", "<i4", (m,))]
     return [
-        ("frequency_codes", "<i2", (n, m)),
+        *frequencies,
         ("dither_codes", "<i4", (m,)),
         ("steps", "<f8", (n,)),
         ("origin", "<f8", (n,)),
@@ -232,13 +238,24 @@ def _layout(header: dict[str, Any]) -> list[tuple[str, str, tuple[int, ...]]]:
     ]
 
 
+def _frequency_arrays(codes: npt.NDArray[np.int16] | StructuredCodes) -> dict[str, npt.NDArray[Any]]:
+    if isinstance(codes, StructuredCodes):
+        return {"signs": codes.packed_signs(), "factors": codes.factors, "radii": codes.radii}
+    return {"frequency_codes": codes}
+
+
 def _build(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Sketch:
     if header["table"]:
         signature = Signature(header["signature"], arrays["table"])
     else:
         signature = signatures.get(header["signature"])
+    codes: npt.NDArray[np.int16] | StructuredCodes
+    if header["arithmetic"] == STRUCTURED_ARITHMETIC:
+        codes = StructuredCodes(unpack_signs(arrays["signs"]), arrays["factors"], arrays["radii"])
+    else:
+        codes = arrays["frequency_codes"]
     operator = SketchOperator(
-        arrays["frequency_codes"],
+        codes,
         arrays["dither_codes"],
         arrays["steps"],
         arrays["origin"],

@@ -131,9 +131,9 @@ class SketchOperator:
             Resolution of each feature, a power of two; by default between 1/2048 and 1/1024 of scale · unit.
         random_state : None, int, Generator or RandomState
         frequencies : {"auto", "dense", "structured"}, default "auto"
-            "dense": independent directions. "structured": orthogonal blocks of Hadamard transforms, of the same law, that
-            take m·log n rather than m·n operations a row. "auto": structured where that is at least twice as fast, from
-            about 256 features on, dense elsewhere.
+            "dense": independent directions. "structured": orthogonal blocks of Hadamard transforms, of the same law,
+            that take m·log n rather than m·n operations a row. "auto": structured where that is at least twice as
+            fast, from about 256 features on, dense elsewhere.
 
         Returns
         -------
@@ -242,9 +242,9 @@ class SketchOperator:
         return self.dither == "paired"
 
     @property
-    def is_structured(self) -> bool:
-        """Whether the frequencies are structured."""
-        return isinstance(self.frequency_codes, StructuredCodes)
+    def arithmetic(self) -> str:
+        """The name and version of the arithmetic, docs/arithmetic.md: that of dense or of structured frequencies."""
+        return kernel.STRUCTURED_ARITHMETIC if isinstance(self.frequency_codes, StructuredCodes) else kernel.ARITHMETIC
 
     @property
     def n_measurements(self) -> int:
@@ -254,9 +254,9 @@ class SketchOperator:
     @property
     def frequencies(self) -> Floats:
         """The frequencies that are measured, (n, m), in radians a data unit."""
-        structured = isinstance(self.frequency_codes, StructuredCodes)
-        codes = self.frequency_codes.codes() if structured else self.frequency_codes.astype(np.float64)
-        return codes * (2 * np.pi / kernel.TURN) / self.steps[:, np.newaxis]
+        codes = self.frequency_codes
+        turns = codes.codes() if isinstance(codes, StructuredCodes) else codes.astype(np.float64)
+        return turns * (2 * np.pi / kernel.TURN) / self.steps[:, np.newaxis]
 
     @property
     def phases(self) -> Floats:
@@ -286,8 +286,7 @@ class SketchOperator:
             (self.origin + 0.0, "<f8"),  # -0.0 and 0.0 are one origin
             (self.signature.table, "<i2"),
         ]
-        kind = " structured" if self.is_structured else ""
-        digest.update(f"{kernel.ARITHMETIC}{kind} {n} {m} {self.dither} {self.signature.full_scale}\n".encode())
+        digest.update(f"{self.arithmetic} {n} {m} {self.dither} {self.signature.full_scale}\n".encode())
         for array, kind in arrays:
             digest.update(array.astype(kind).tobytes())
         return digest.hexdigest()
@@ -321,8 +320,8 @@ class SketchOperator:
         sample_weight : array-like of shape (rows,), optional
             Whole numbers count a row that often, exactly; other weights make the sum a float64 one, and slower.
         n_jobs : int, optional
-            How many threads; −1 for all cores. None, too, is all cores, but no more than OMP_NUM_THREADS or threadpoolctl
-            allow. The result does not depend on it.
+            How many threads; −1 for all cores. None, too, is all cores, but no more than OMP_NUM_THREADS or
+            threadpoolctl allow. The result does not depend on it.
 
         Returns
         -------
@@ -333,14 +332,14 @@ class SketchOperator:
         rows = as_rows(X, self.n_features)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
         if weights is not None and weights.dtype != np.int64:
-            return self._sketch_weighted(rows, weights)
-        found = self._sketcher.sum(rows, weights, n_jobs)
+            return self._sketch_weighted(rows, weights.astype(np.float64))
+        found = self._sketcher.sum(rows, None if weights is None else weights.astype(np.int64, copy=False), n_jobs)
         if found.not_finite:
             raise_not_finite(rows[found.not_finite], found.not_finite.start)
         return Sketch(self, found.total, found.count, found.saturated, (found.lower, found.upper))
 
     def _sketch_weighted(self, rows: npt.NDArray[Any], weights: Floats) -> Sketch:
-        """Sketch with real weights: sums of floats, by the reference kernel, in an order that does not depend on threads."""
+        """Sketch with real weights: sums of floats, by the reference kernel, whose order does not depend on threads."""
         from qckm.sketch import Sketch
 
         total = self.empty()
@@ -387,8 +386,11 @@ class SketchOperator:
         from qckm.kernels import cpu
 
         ones = cpu.count_bits(packed, n_jobs)
-        if ones[self.n_measurements :].any():
-            raise RowsError("Expected the bits beyond the last measurement to be 0, got a 1: bits of another operator?")
+        spare = ones[self.n_measurements :]
+        if spare.any():
+            raise RowsError(
+                f"Expected the last {len(spare)} bit(s) of a row to be 0, got a 1: bits of another operator?"
+            )
         total = len(packed) - 2 * ones[: self.n_measurements]
         return Sketch(self, total, len(packed), 0, self.reach) if len(packed) else self.empty()
 

@@ -58,7 +58,7 @@ def require_finite(rows: npt.NDArray[Any], lower: Floats, upper: Floats, first_r
 
 
 def raise_not_finite(rows: npt.NDArray[Any], first_row: int = 0) -> NoReturn:
-    """Raise an error that names the first NaN or infinity of rows that have one; `first_row` is the number of the first."""
+    """Raise an error that names the first NaN or infinity of rows that have one; the first row is `first_row`."""
     row, column = np.argwhere(~np.isfinite(rows))[0]
     value = "NaN" if np.isnan(rows[row, column]) else "infinity"
     raise RowsError(

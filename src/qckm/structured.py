@@ -1,8 +1,8 @@
 """Structured frequencies: blocks of Hadamard transforms with random signs, which project a row in m·log n steps.
 
-A block is G = H·S₃·H·S₂·H·S₁, with the ±1 Hadamard matrix H of a power of two ≥ n and random diagonal signs: its rows are
-orthogonal and point in directions that are as good as uniform. A frequency is a row of a block times a radius drawn from
-the law. Everything is an integer: docs/arithmetic.md.
+A block is G = H·S₃·H·S₂·H·S₁, with the ±1 Hadamard matrix H of a power of two ≥ n and random diagonal signs: its rows
+are orthogonal and point in directions that are as good as uniform. A frequency is a row of a block times a radius drawn
+from the law. Everything is an integer: docs/arithmetic.md.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def is_faster(n: int, m: int) -> bool:
 def draw_structured(
     m: int, norms: Floats, units: Floats, steps: Floats, rng: np.random.Generator
 ) -> StructuredCodes | None:
-    """Draw frequencies of given norms (m,), in radians a unit; None if the units ask for factors that are too far apart.
+    """Draw frequencies of given norms (m,), in radians a unit; None where integers would be too coarse for them.
 
     Codes count steps, and steps are powers of two. Where they are not in proportion to the units, whole factors make up
     for it, to within a 32nd of the largest.
@@ -144,4 +144,5 @@ def _mix(signs: npt.NDArray[np.int8], factors: npt.NDArray[np.int32], m: int) ->
 
 def _hadamard_matrix(rows: npt.NDArray[np.intp], size: int) -> Floats:
     """Return rows of H: +1 or −1 as row and column number have an even or odd number of ones in common."""
-    return 1.0 - 2.0 * (np.bitwise_count(rows[:, np.newaxis] & np.arange(size)) & 1)
+    matrix: Floats = 1.0 - 2.0 * (np.bitwise_count(rows[:, np.newaxis] & np.arange(size)) & 1)
+    return matrix

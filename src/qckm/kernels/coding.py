@@ -12,7 +12,7 @@ from typing import Any
 import llvmlite.ir as ir
 import numpy as np
 import numpy.typing as npt
-from numba.core import types
+from numba import types
 from numba.extending import intrinsic
 
 from qckm.kernels.compiling import compiled
@@ -27,10 +27,10 @@ BUFFERED_ROWS = 16  # so that a vector is not loaded right after its parts were 
 
 
 @intrinsic
-def _widen(typing_context, source, target, example):  # type: ignore[no-untyped-def]
+def _widen(typing_context, source, target, example):
     """Copy eight neighbours of the example's type as float64."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         vectors, kind = Vectors(builder), ir.VectorType(DOUBLE, LANES)
         values = vectors.load(arguments[0], ir.VectorType(context.get_value_type(example), LANES))
         if isinstance(example, types.Integer):
@@ -44,13 +44,13 @@ def _widen(typing_context, source, target, example):  # type: ignore[no-untyped-
 
 
 @intrinsic
-def _code(  # type: ignore[no-untyped-def]
+def _code(
     typing_context, height, values, value_bytes, inverse_steps, origin_codes, lower, upper, codes, code_bytes, clipped
 ):
     """Code eight features of some rows; set the bytes of rows where one was clipped (or is NaN)."""
     signature = types.void(*[types.int64] * 10)
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         vectors, kind = Vectors(builder), ir.VectorType(DOUBLE, LANES)
         height, values, value_bytes, inverse_steps, origin_codes, lower, upper, codes, code_bytes, clipped = arguments
         inverse, origin = vectors.load(inverse_steps, kind, 8), vectors.load(origin_codes, kind, 8)
@@ -68,16 +68,29 @@ def _code(  # type: ignore[no-untyped-def]
         vectors.store(builder.or_(vectors.load(mark, I8), out), mark)
         least = builder.select(builder.fcmp_ordered("<", x, least), x, least)
         greatest = builder.select(builder.fcmp_ordered(">", x, greatest), x, greatest)
-        for value, address in zip(loop.close([least, greatest]), (lower, upper), strict=True):
-            vectors.store(value, address, 8)
+        for value, bound in zip(loop.close([least, greatest]), (lower, upper), strict=True):
+            vectors.store(value, bound, 8)
         return context.get_dummy_value()
 
     return signature, generate
 
 
 @compiled
-def code_rows(  # type: ignore[no-untyped-def]
-    rows, address, row_bytes, feature_bytes, item_bytes, example, n, inverse_steps, origin_codes, buffer, lower, upper, codes, clipped
+def code_rows(
+    rows,
+    address,
+    row_bytes,
+    feature_bytes,
+    item_bytes,
+    example,
+    n,
+    inverse_steps,
+    origin_codes,
+    buffer,
+    lower,
+    upper,
+    codes,
+    clipped,
 ):
     """Code rows at an address; return how many have a NaN or an infinity.
 
@@ -132,8 +145,8 @@ class Coder:
         self._inverse_steps, self._origin_codes = aligned((2, padded), np.float64)
         self._inverse_steps[:n], self._origin_codes[:n] = 1 / steps, origin / steps
         self._buffer = aligned((BUFFERED_ROWS, padded), np.float64)
-        self._lower, self._upper = aligned((2, padded), np.float64)
-        self._lower[:], self._upper[:] = np.inf, -np.inf
+        self._bounds: Floats = aligned((2, padded), np.float64)
+        self._bounds[0], self._bounds[1] = np.inf, -np.inf
         self.codes: npt.NDArray[np.int16] = aligned((height, (n + 1) // 2 * 2), np.int16)
         self.clipped: npt.NDArray[np.uint8] = aligned((height,), np.uint8)
         self._addresses = [
@@ -142,8 +155,7 @@ class Coder:
                 self._inverse_steps,
                 self._origin_codes,
                 self._buffer,
-                self._lower,
-                self._upper,
+                *self._bounds,
                 self.codes,
                 self.clipped,
             )
@@ -152,12 +164,12 @@ class Coder:
     @property
     def lower(self) -> Floats:
         """The least value seen of each feature."""
-        return self._lower[: self.n]
+        return self._bounds[0, : self.n]
 
     @property
     def upper(self) -> Floats:
         """The greatest value seen of each feature."""
-        return self._upper[: self.n]
+        return self._bounds[1, : self.n]
 
     def code(self, rows: npt.NDArray[Any]) -> bool:
         """Write the codes of rows to `codes`, and non-zero bytes to `clipped`; return whether all were finite."""

@@ -6,16 +6,14 @@ import hashlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @cache
 def _sources() -> str:
-    """A digest of the kernels' sources.
+    """Return a digest of the kernels' sources.
 
     Numba only looks at the date and size of the one file a function is in; an installed wheel has made-up dates, and
     most of a kernel's code comes from its neighbours.
@@ -26,7 +24,7 @@ def _sources() -> str:
     return digest.hexdigest()[:16]
 
 
-def compiled(function: Function) -> Function:
+def compiled(function: Callable[..., Any]) -> Any:
     """Compile a function at its first call for given types; take it from the disk cache if it was compiled before.
 
     Where no cache folder is writable (a read-only container), it is compiled anew in each process, in silence.
@@ -34,7 +32,6 @@ def compiled(function: Function) -> Function:
     function.__qualname__ = f"{function.__qualname__}-{_sources()}"  # the name of the cache's files
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     try:
-        jitted: Function = numba.njit(cache=True, **options)(function)
+        return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # numba found no folder for its cache
-        jitted = numba.njit(**options)(function)
-    return jitted
+        return numba.njit(**options)(function)

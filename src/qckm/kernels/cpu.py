@@ -1,7 +1,7 @@
 """Sketching on the CPU: rows are coded, projected, measured and added up a few thousand at a time, by several threads.
 
-What is prepared once for an operator is a `Sketcher`; what a thread works with, a workspace. Python sees a chunk of rows
-every millisecond or so: often enough for Ctrl-C, seldom enough to cost nothing.
+What is prepared once for an operator is a `Sketcher`; what a thread works with, a workspace. Python sees a chunk of
+rows every millisecond or so: often enough for Ctrl-C, seldom enough to cost nothing.
 """
 
 from __future__ import annotations

@@ -4,12 +4,14 @@ For each pair of features, the codes of a few rows are broadcast, the int16 freq
 multiply-add a vector does 2·lanes products; then an epilogue measures the phases where they are. No projection is ever
 written to memory.
 
-A panel is the frequencies of one tile, (pairs of features, width, 2) int16: read from the first-level cache over and over
-while the rows go by. Each function takes a number of rows that is a multiple of the tile's, and addresses. `second` is
-where the measurements a quarter turn on go, None where dithers are single.
+A panel is the frequencies of one tile, (pairs of features, width, 2) int16: read from the first-level cache over and
+over while the rows go by. Each function takes a number of rows that is a multiple of the tile's, and addresses.
+`second` is where the measurements a quarter turn on go, None where dithers are single.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +61,7 @@ _store_bits = tiles.storing_bits(_project)
 
 
 @compiled
-def sum_bits(codes, rows, pairs, panels, dither, n_panels, counters, first, second):  # type: ignore[no-untyped-def]
+def sum_bits(codes, rows, pairs, panels, dither, n_panels, counters, first, second):
     """Add the bits of all rows to int64 sums."""
     for panel in range(n_panels):
         frequencies, start_phase = panels + panel * pairs * PANEL_BYTES, dither + panel * PANEL_BYTES
@@ -70,7 +72,7 @@ def sum_bits(codes, rows, pairs, panels, dither, n_panels, counters, first, seco
 
 
 @compiled
-def sum_cosines(codes, rows, pairs, panels, dither, n_panels, counters, first, second):  # type: ignore[no-untyped-def]
+def sum_cosines(codes, rows, pairs, panels, dither, n_panels, counters, first, second):
     """Add the cosines of all rows' phases, in 32767ths, to int64 sums."""
     for panel in range(n_panels):
         frequencies, start_phase = panels + panel * pairs * PANEL_BYTES, dither + panel * PANEL_BYTES
@@ -81,9 +83,7 @@ def sum_cosines(codes, rows, pairs, panels, dither, n_panels, counters, first, s
 
 
 @compiled
-def sum_table(  # type: ignore[no-untyped-def]
-    codes, rows, pairs, panels, dither, n_panels, counters, first, second, table, phases
-):
+def sum_table(codes, rows, pairs, panels, dither, n_panels, counters, first, second, table, phases):
     """Add what a table says of all rows' phases; `phases` holds those of one tile, in the first-level cache."""
     for panel in range(n_panels):
         frequencies, start_phase = panels + panel * pairs * PANEL_BYTES, dither + panel * PANEL_BYTES
@@ -95,20 +95,16 @@ def sum_table(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def store_bits(codes, rows, pairs, panels, dither, n_panels, first, second, row_bytes):  # type: ignore[no-untyped-def]
+def store_bits(codes, rows, pairs, panels, dither, n_panels, first, second, row_bytes):
     """Write the bits of all rows, those of a row `row_bytes` after the last one's."""
     for panel in range(n_panels):
         frequencies, start_phase = panels + panel * pairs * PANEL_BYTES, dither + panel * PANEL_BYTES
         for r in range(0, rows, ROWS):
             at = panel * (WIDTH // 8) + r * row_bytes
             if second is None:
-                _store_bits(
-                    codes + r * pairs * 4, pairs, frequencies, start_phase, first + at, None, row_bytes
-                )
+                _store_bits(codes + r * pairs * 4, pairs, frequencies, start_phase, first + at, None, row_bytes)
             else:
-                _store_bits(
-                    codes + r * pairs * 4, pairs, frequencies, start_phase, first + at, second + at, row_bytes
-                )
+                _store_bits(codes + r * pairs * 4, pairs, frequencies, start_phase, first + at, second + at, row_bytes)
 
 
 class Dense:
@@ -134,7 +130,7 @@ class Dense:
         self._panels[:] = padded.reshape(self._pairs, 2, self._n_panels, WIDTH).transpose(2, 0, 3, 1)
         self._dither = aligned((self._n_panels * WIDTH,), np.int32)
         self._dither[:m] = dither_codes + measurement.first_phase
-        self._frequencies = self._pairs, address(self._panels), address(self._dither), self._n_panels
+        self._frequencies: tuple[int, ...] = self._pairs, address(self._panels), address(self._dither), self._n_panels
 
     def scratch(self, height: int) -> Scratch:
         """Return what a thread needs for chunks of that many rows."""
@@ -142,7 +138,13 @@ class Dense:
 
     def sum(self, codes: Int16s, scratch: Scratch) -> Int64s:
         """Return the sum (M,) of the contributions of coded rows."""
-        arguments = address(codes), len(codes), *self._frequencies, address(scratch.counters), *scratch.clear()
+        arguments: tuple[Any, ...] = (
+            address(codes),
+            len(codes),
+            *self._frequencies,
+            address(scratch.counters),
+            *scratch.clear(),
+        )
         if self.measurement.kind == "bits":
             sum_bits(*arguments)
         elif self.measurement.kind == "cosines":

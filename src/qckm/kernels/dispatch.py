@@ -19,9 +19,17 @@ Floats = npt.NDArray[np.float64]
 class Structure(Protocol):
     """The integers of structured frequencies."""
 
-    signs: npt.NDArray[np.int8]
-    factors: npt.NDArray[np.int32]
-    radii: npt.NDArray[np.int32]
+    @property
+    def signs(self) -> npt.NDArray[np.int8]:
+        """Diagonals of the blocks, ±1 (blocks, 3, size)."""
+
+    @property
+    def factors(self) -> npt.NDArray[np.int32]:
+        """What codes are multiplied by, (n,)."""
+
+    @property
+    def radii(self) -> npt.NDArray[np.int32]:
+        """Radii of the frequencies, (m,)."""
 
 
 def sketcher(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import llvmlite.ir as ir
-from numba.core import types
+from numba import types
 from numba.extending import intrinsic
 
 from qckm.kernels.compiling import compiled
@@ -54,10 +54,10 @@ def _store_group(vectors: Vectors, values: list[Value], target: Value) -> None:
 
 
 @intrinsic
-def _enter(typing_context, codes, factors, target):  # type: ignore[no-untyped-def]
+def _enter(typing_context, codes, factors, target):
     """Multiply a group of int16 codes by int32 factors, transform it and store it."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         vectors, narrow = Vectors(builder), ir.VectorType(I16, LANES)
         codes, factors, target = arguments
         values = []
@@ -72,10 +72,10 @@ def _enter(typing_context, codes, factors, target):  # type: ignore[no-untyped-d
 
 
 @intrinsic
-def _flip(typing_context, target, signs):  # type: ignore[no-untyped-def]
+def _flip(typing_context, target, signs):
     """Negate the numbers of a group whose sign is −1 (not 0), transform it and store it back."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         vectors = Vectors(builder)
         values = []
         for v in range(8):
@@ -89,10 +89,10 @@ def _flip(typing_context, target, signs):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def _clear(typing_context, target):  # type: ignore[no-untyped-def]
+def _clear(typing_context, target):
     """Set a group to 0."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         vectors = Vectors(builder)
         for v in range(8):
             vectors.store(constant(vectors.phase, 0), vectors.at(arguments[0], v * VECTOR_BYTES), 4)
@@ -105,8 +105,8 @@ def _stages(count: int) -> Any:
     """Make the intrinsic of some stages at once, on 2**count vectors that are `distance` bytes apart."""
 
     @intrinsic
-    def stages(typing_context, start, distance):  # type: ignore[no-untyped-def]
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def stages(typing_context, start, distance):
+        def generate(context, builder, signature, arguments):
             vectors = Vectors(builder)
             start, distance = arguments
             places = [vectors.at(start, builder.mul(distance, I64(v))) for v in range(1 << count)]
@@ -124,7 +124,7 @@ _one_stage, _two_stages, _three_stages = _stages(1), _stages(2), _stages(3)
 
 
 @compiled
-def _transform_groups(values, size):  # type: ignore[no-untyped-def]
+def _transform_groups(values, size):
     """Do the stages between groups."""
     distance = 4 * GROUP
     while distance < 4 * size:
@@ -142,7 +142,7 @@ def _transform_groups(values, size):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def project_block(codes, n, size, factors, signs, values):  # type: ignore[no-untyped-def]
+def project_block(codes, n, size, factors, signs, values):
     """Write t = H·S₃·H·S₂·H·(factors ∘ codes), int32 (size,), of one row; the codes are taken as 0 from n on.
 
     `signs` are S₂ and S₃ as 0 and −1. `factors` (size,) are 0 from n on, so that what a group reads past the last code

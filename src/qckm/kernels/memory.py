@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba.core import types
+from numba import types
 from numba.extending import intrinsic
 
 from qckm.kernels.vectors import Vectors
@@ -34,20 +34,20 @@ def address(array: npt.NDArray[Any]) -> int:
 
 
 @intrinsic
-def load_like(typing_context, address, example):  # type: ignore[no-untyped-def]
+def load_like(typing_context, address, example):
     """Load a number of the example's type from any address, aligned or not."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         return Vectors(builder).load(arguments[0], context.get_value_type(example))
 
     return example(types.int64, example), generate
 
 
 @intrinsic
-def store(typing_context, address, value):  # type: ignore[no-untyped-def]
+def store(typing_context, address, value):
     """Store a number at an address."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         Vectors(builder).store(arguments[1], arguments[0])
         return context.get_dummy_value()
 

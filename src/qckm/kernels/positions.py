@@ -5,7 +5,7 @@ from __future__ import annotations
 import llvmlite.ir as ir
 import numpy as np
 import numpy.typing as npt
-from numba.core import types
+from numba import types
 from numba.extending import intrinsic
 
 from qckm.kernels.compiling import compiled
@@ -19,11 +19,11 @@ _BYTE, _WORD, _INT64 = np.uint8(0), np.uint64(0), np.int64(0)
 
 
 @intrinsic
-def _count_panel(typing_context, bits, row_bytes, rows, counters):  # type: ignore[no-untyped-def]
+def _count_panel(typing_context, bits, row_bytes, rows, counters):
     """Count each bit of 64 bytes over at most 255 rows: bit b of byte c is counter b·64 + c, a byte."""
     signature = types.void(*[types.int64] * 4)
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         vectors, kind = Vectors(builder), ir.VectorType(I8, PANEL)
         bits, row_bytes, rows, counters = arguments
         one = constant(kind, 1)
@@ -41,7 +41,7 @@ def _count_panel(typing_context, bits, row_bytes, rows, counters):  # type: igno
 
 
 @compiled
-def count_positions(bits, row_bytes, rows, width, tail, counters, sums):  # type: ignore[no-untyped-def]
+def count_positions(bits, row_bytes, rows, width, tail, counters, sums):
     """Add each bit of rows of `width` bytes to int64 sums (8·width,).
 
     A last panel of less than 64 bytes is copied to `tail`, (255, 64) bytes, as nothing may be read past a row.
@@ -81,7 +81,7 @@ class Positions:
 
 
 @compiled
-def join_halves(rows, first, second, half_bytes, m, target, target_bytes):  # type: ignore[no-untyped-def]
+def join_halves(rows, first, second, half_bytes, m, target, target_bytes):
     """Write rows of m bits of `first` followed by m of `second` (unless None), little bit first, spare bits 0.
 
     Rows of the halves are `half_bytes` apart and can be read 16 bytes past their bits; nothing is written past a target

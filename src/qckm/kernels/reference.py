@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 ARITHMETIC = "integer-phases/1"
+STRUCTURED_ARITHMETIC = "integer-phases/1 structured"
 TURN = 1 << 24
 QUARTER_TURN = TURN // 4
 CODE_LIMIT = 32767
@@ -77,7 +78,10 @@ def project(codes: Int16s, frequency_codes: Int16s, dither_codes: Int32s) -> Int
 
 
 def hadamard(values: Int64s) -> Int64s:
-    """Return H·v for each v along the last axis, whose length is a power of two: H₁ = 1, H₂ₙ = [[Hₙ, Hₙ], [Hₙ, −Hₙ]]."""
+    """Return H·v for each v along the last axis, of a power of two in length.
+
+    H₁ = 1 and H₂ₙ = [[Hₙ, Hₙ], [Hₙ, −Hₙ]].
+    """
     size = values.shape[-1]
     distance = 1
     while distance < size:

@@ -1,4 +1,4 @@
-"""What the kernels of dense and of structured frequencies share: the kind of measurement, and a thread's room to work."""
+"""What the kernels of dense and structured frequencies share: the kind of measurement, a thread's room to work."""
 
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ class Scratch:
     Counters are those of one panel unless said otherwise; `n_values` is the size of a structured block.
     """
 
-    def __init__(
-        self, width: int, height: int, paired: bool, n_counters: int = HERE.width, n_values: int = 0
-    ) -> None:
+    def __init__(self, width: int, height: int, paired: bool, n_counters: int = HERE.width, n_values: int = 0) -> None:
         self._width, self._height = width, height
         self.sums: Int64s = aligned((2 if paired else 1, width), np.int64)
         self.counters = aligned((2, n_counters), np.int32)
@@ -69,6 +67,6 @@ class Scratch:
         return aligned((len(self.sums), self._height, self._width // 8 + 16), np.uint8)
 
     def halves(self) -> tuple[int, int | None, int]:
-        """Return where the bits of rows go, at the phase and a quarter turn on, and the bytes from a row to the next."""
+        """Return where the bits of rows go, at the phase and a quarter turn on, and how far apart rows are."""
         second = address(self._bits[1]) if len(self._bits) == 2 else None
         return address(self._bits), second, self._bits.strides[1]

@@ -5,6 +5,8 @@ Phases come with 32 bits, one turn being 2**32, and are used with their upper 24
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -49,7 +51,7 @@ _store_bits = tiles.storing_bits(_turn)
 
 
 @compiled
-def _transform_rows(codes, n, size, factors, signs, block, values):  # type: ignore[no-untyped-def]
+def _transform_rows(codes, n, size, factors, signs, block, values):
     """Project a tile's rows by one block."""
     words = (n + 1) // 2  # of 4 bytes, in a row of codes
     for r in range(ROWS):
@@ -58,21 +60,19 @@ def _transform_rows(codes, n, size, factors, signs, block, values):  # type: ign
 
 
 @compiled
-def _drain_all_bits(n_panels, counters, first, second):  # type: ignore[no-untyped-def]
+def _drain_all_bits(n_panels, counters, first, second):
     for panel in range(n_panels):
         drain_bits(counters + 8 * panel * WIDTH, panel, first, second)
 
 
 @compiled
-def _drain_all_values(n_panels, counters, first, second):  # type: ignore[no-untyped-def]
+def _drain_all_values(n_panels, counters, first, second):
     for panel in range(n_panels):
         drain_values(counters + 8 * panel * WIDTH, panel, first, second)
 
 
 @compiled
-def sum_bits(  # type: ignore[no-untyped-def]
-    codes, rows, n, size, factors, signs, radii, dither, n_panels, values, counters, first, second
-):
+def sum_bits(codes, rows, n, size, factors, signs, radii, dither, n_panels, values, counters, first, second):
     """Add the bits of all rows to int64 sums. Each panel has counters of its own, as all panels see each row."""
     words = (n + 1) // 2
     for start in range(0, rows, MOST_ROWS):
@@ -87,9 +87,7 @@ def sum_bits(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def sum_cosines(  # type: ignore[no-untyped-def]
-    codes, rows, n, size, factors, signs, radii, dither, n_panels, values, counters, first, second
-):
+def sum_cosines(codes, rows, n, size, factors, signs, radii, dither, n_panels, values, counters, first, second):
     """Add the cosines of all rows' phases, in 32767ths, to int64 sums."""
     words = (n + 1) // 2
     for start in range(0, rows, MOST_ROWS):
@@ -104,7 +102,7 @@ def sum_cosines(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def sum_table(  # type: ignore[no-untyped-def]
+def sum_table(
     codes, rows, n, size, factors, signs, radii, dither, n_panels, values, counters, first, second, table, phases
 ):
     """Add what a table says of all rows' phases."""
@@ -122,9 +120,7 @@ def sum_table(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def store_bits(  # type: ignore[no-untyped-def]
-    codes, rows, n, size, factors, signs, radii, dither, n_panels, values, first, second, row_bytes
-):
+def store_bits(codes, rows, n, size, factors, signs, radii, dither, n_panels, values, first, second, row_bytes):
     """Write the bits of all rows, those of a row `row_bytes` after the last one's."""
     words = (n + 1) // 2
     for r in range(0, rows, ROWS):
@@ -176,7 +172,7 @@ class Structured:
         self._radii[: self.m] = radii
         self._dither[: self.m] = ((dither_codes.astype(np.int64) + measurement.first_phase) << 8).astype(np.int32)
         arrays = (self._factors, self._signs, self._radii, self._dither)
-        self._frequencies = n, size, *map(address, arrays), n_panels
+        self._frequencies: tuple[int, ...] = n, size, *map(address, arrays), n_panels
 
     def scratch(self, height: int) -> Scratch:
         """Return what a thread needs for chunks of that many rows."""
@@ -185,7 +181,7 @@ class Structured:
     def sum(self, codes: Int16s, scratch: Scratch) -> Int64s:
         """Return the sum (M,) of the contributions of coded rows."""
         room = address(scratch.values), address(scratch.counters), *scratch.clear()
-        arguments = address(codes), len(codes), *self._frequencies, *room
+        arguments: tuple[Any, ...] = address(codes), len(codes), *self._frequencies, *room
         if self.measurement.kind == "bits":
             sum_bits(*arguments)
         elif self.measurement.kind == "cosines":

@@ -20,7 +20,7 @@ _QUARTER_BYTES = 4 * (TABLE_SIZE // 4)
 
 
 @compiled
-def _drain_bits(counters, sums):  # type: ignore[no-untyped-def]
+def _drain_bits(counters, sums):
     for j in range(WIDTH):
         count = np.int64(load_like(counters + 4 * j, _UINT32) >> _BIT)
         store(sums + 8 * j, load_like(sums + 8 * j, _INT64) + count)
@@ -28,7 +28,7 @@ def _drain_bits(counters, sums):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _drain_values(counters, sums):  # type: ignore[no-untyped-def]
+def _drain_values(counters, sums):
     for j in range(WIDTH):
         value = np.int64(load_like(counters + 4 * j, _INT32))
         store(sums + 8 * j, load_like(sums + 8 * j, _INT64) + value)
@@ -36,7 +36,7 @@ def _drain_values(counters, sums):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def drain_bits(counters, panel, first, second):  # type: ignore[no-untyped-def]
+def drain_bits(counters, panel, first, second):
     """Add a panel's counters of bits, in units of 2**23, to its sums, and clear them."""
     _drain_bits(counters, first + 8 * panel * WIDTH)
     if second is not None:
@@ -44,7 +44,7 @@ def drain_bits(counters, panel, first, second):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def drain_values(counters, panel, first, second):  # type: ignore[no-untyped-def]
+def drain_values(counters, panel, first, second):
     """Add a panel's totals of values to its sums, and clear them."""
     _drain_values(counters, first + 8 * panel * WIDTH)
     if second is not None:
@@ -52,7 +52,7 @@ def drain_values(counters, panel, first, second):  # type: ignore[no-untyped-def
 
 
 @compiled
-def add_from_table(phases, rows, width, table, counters, second):  # type: ignore[no-untyped-def]
+def add_from_table(phases, rows, width, table, counters, second):
     """Add the table's values at the phases (rows, width) to the counters.
 
     Number by number: gathering 16 lanes is slower on every CPU tried. The table is int32 and goes on for a quarter turn

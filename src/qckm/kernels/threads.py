@@ -14,8 +14,6 @@ from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-from qckm.errors import QckmError
-
 Result = TypeVar("Result")
 
 # By process: the child of a fork has no threads, and makes a pool of its own.
@@ -81,7 +79,7 @@ def count_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return min(cores, *_limits())
     if not isinstance(n_jobs, int) or n_jobs == 0:
-        raise QckmError(f"Expected n_jobs to be None, a number of threads, or −1 for all cores, got {n_jobs!r}.")
+        raise ValueError(f"Expected n_jobs to be None, a number of threads, or −1 for all cores, got {n_jobs!r}.")
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
@@ -97,5 +95,5 @@ def _limits() -> Iterator[int]:
 
 @cache
 def _libraries() -> Any:
-    """The BLAS and OpenMP libraries whose limits threadpoolctl sets: finding them takes a millisecond, asking does not."""
+    """Find the libraries whose limits threadpoolctl sets: that takes a millisecond, asking them does not."""
     return ThreadpoolController()

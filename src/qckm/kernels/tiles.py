@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba.core import types
+from numba import types
 from numba.extending import intrinsic
 
 from qckm.kernels import epilogues
@@ -18,16 +18,17 @@ Phases = Callable[[Vectors, Value, Value, Value, Value], Tile]
 
 
 def adding(phases: Phases, epilogue: Epilogue) -> Any:
-    """Make the intrinsic that adds a tile's measurements to `counters`: `HERE.width` int32 at the phase, and as many a
-    quarter turn on unless `second` is None.
+    """Make the intrinsic that adds a tile's measurements to `counters`.
+
+    They are `HERE.width` int32 for the phase itself and, unless `second` is None, as many a quarter turn on.
     """
 
     @intrinsic
-    def tile(typing_context, rows, words, coefficients, dither, counters, second):  # type: ignore[no-untyped-def]
+    def tile(typing_context, rows, words, coefficients, dither, counters, second):
         paired = not isinstance(second, types.NoneType)
         signature = types.void(*[types.int64] * 5, second)
 
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):
             vectors = Vectors(builder)
             *where, first, _ = arguments
             targets = [first, vectors.at(first, HERE.vectors * VECTOR_BYTES)] if paired else [first]
@@ -43,11 +44,11 @@ def storing_bits(phases: Phases) -> Any:
     """Make the intrinsic that writes a tile's bits to two addresses (or one), rows `row_bytes` apart."""
 
     @intrinsic
-    def tile(typing_context, rows, words, coefficients, dither, first, second, row_bytes):  # type: ignore[no-untyped-def]
+    def tile(typing_context, rows, words, coefficients, dither, first, second, row_bytes):
         paired = not isinstance(second, types.NoneType)
         signature = types.void(*[types.int64] * 5, second, types.int64)
 
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):
             vectors = Vectors(builder)
             *where, first, second, row_bytes = arguments
             targets = [first, second] if paired else [first]

@@ -1,7 +1,7 @@
 """Vectors of LLVM IR, as few words as the micro-kernels need: load, store, splat, multiply-add.
 
-NumPy-like loops would read better, but LLVM does not vectorise loops over numba arrays that might overlap, and hoists the
-sign extensions of a product of int16 so that pmaddwd is never found. Hence vectors, written out.
+NumPy-like loops would read better, but LLVM does not vectorise loops over numba arrays that might overlap, and hoists
+the sign extensions of a product of int16 so that pmaddwd is never found. Hence vectors, written out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Value = Any  # llvmlite has no types of its own for mypy
 
 
 def constant(kind: Value, number: int | float) -> Value:
-    """A vector or a scalar constant, every lane the same."""
+    """Return a vector or a scalar constant, every lane the same."""
     return ir.Constant(kind, [number] * kind.count if isinstance(kind, ir.VectorType) else number)
 
 
@@ -32,7 +32,7 @@ class Vectors:
         self.halves = ir.VectorType(I16, 2 * HERE.lanes)  # the same bits as a phase vector
 
     def at(self, address: Value, offset: int | Value) -> Value:
-        """An address some bytes on."""
+        """Return an address some bytes on."""
         return self.builder.add(address, I64(offset) if isinstance(offset, int) else offset)
 
     def load(self, address: Value, kind: Value, align: int = 1) -> Value:
@@ -47,7 +47,7 @@ class Vectors:
         stored.align = align
 
     def splat(self, scalar: Value, kind: Value) -> Value:
-        """A vector with the scalar in every lane."""
+        """Return a vector with the scalar in every lane."""
         undefined = ir.Constant(kind, ir.Undefined)
         first = self.builder.insert_element(undefined, scalar, I32(0))
         return self.builder.shuffle_vector(first, undefined, constant(ir.VectorType(I32, kind.count), 0))
