@@ -140,7 +140,7 @@ def test_another_version_is_named(sketch):
         files.loads(bytes(data))
 
 
-@pytest.mark.parametrize("length", [1 << 16, (1 << 16) + 1, 2**32 - 1])
+@pytest.mark.parametrize("length", [1 << 22, (1 << 22) + 1, 2**32 - 1])
 def test_an_oversized_header_is_refused(length):
     with pytest.raises(FileError, match=r"cut short|at most"):
         files.loads(sealed(files.MAGIC + struct.pack("<II", 1, length) + b"{}"))
@@ -173,6 +173,10 @@ def test_an_oversized_header_is_refused(length):
         {"arithmetic": "floats/7"},
         {"scale": "1"},
         {"law": {"name": "x"}},
+        {"feature_names": ["a"]},
+        {"feature_names": ["a", "a", "b"]},
+        {"feature_names": [1, 2, 3]},
+        {"skipped": -1},
     ],
 )
 def test_a_hostile_header_is_refused_even_with_a_right_checksum(sketch, changes):

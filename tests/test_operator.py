@@ -236,3 +236,34 @@ def test_bits_beyond_the_last_measurement_must_be_zero():
 def test_one_bit_of_the_second_byte_is_the_ninth_measurement():
     op = draw(n_frequencies=5)
     assert op.pool(np.array([[0, 0b01]], np.uint8)).values().tolist() == [1] * 8 + [-1, 1]
+
+
+def test_units_and_names_are_notes_that_travel(tmp_path):
+    op = qckm.SketchOperator.draw(2, 8, scale=1.0, units=[1.0, 100.0], feature_names=["a", "b"], random_state=0)
+    bare = qckm.SketchOperator.draw(2, 8, scale=1.0, units=[1.0, 100.0], random_state=0)
+    assert op == bare
+    op.empty().save(tmp_path / "op.qckm")
+    back = qckm.load(tmp_path / "op.qckm").operator
+    assert back.feature_names == ("a", "b")
+    assert back.units.tolist() == [1.0, 100.0]
+    assert (bare.empty() + op.empty()).operator.feature_names == ("a", "b")
+
+
+def test_a_frame_of_other_columns_is_refused():
+    import pandas
+    import polars
+    import pyarrow
+
+    op = qckm.SketchOperator.draw(2, 8, scale=1.0, feature_names=["a", "b"], random_state=0)
+    right, wrong = {"a": [1.0], "b": [2.0]}, {"b": [2.0], "a": [1.0]}
+    for frame in (pandas.DataFrame, polars.DataFrame, pyarrow.table):
+        assert op.sketch(frame(right)).count == 1
+        with pytest.raises(RowsError, match=r"Expected columns a, b, .* got b, a\. Select them"):
+            op.sketch(frame(wrong))
+    assert op.sketch([[1.0, 2.0]]).count == 1
+
+
+@pytest.mark.parametrize("names", [["a"], ["a", "a"], [1, 2]])
+def test_names_must_be_different_strings(names):
+    with pytest.raises(OperatorError, match="2 different feature names"):
+        qckm.SketchOperator.draw(2, 8, scale=1.0, feature_names=names)

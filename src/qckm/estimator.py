@@ -218,6 +218,9 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             raise DecodeError("A sketch has no pilot rows: use init='sketch', 'auto', or centroids of your own.")
         (seed,) = (int(rng.integers(2**63)) for rng in spawn(self.random_state, 1))
         self.n_features_in_ = sketch.operator.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if sketch.operator.feature_names is not None:
+            self.feature_names_in_ = np.array(sketch.operator.feature_names, object)
         self._adopt(sketch, None, seed)
         self._decode()
         return self
@@ -238,7 +241,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         """Return the distance of each row to each centroid, (rows, K)."""
         check_is_fitted(self)
         rows = self._validate(X, reset=False)
-        centers = self.cluster_centers_ - self.operator_.origin
+        centers = (self.cluster_centers_ - self.operator_.origin) / self.operator_.units
         return np.concatenate([euclidean_distances(block, centers) for block in self._blocks(rows)])
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -310,6 +313,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             signature=self.signature,
             origin=settings.origin,
             random_state=for_operator,
+            feature_names=getattr(self, "feature_names_in_", None),
         )
         return operator, settings.centers, int(for_decoder.integers(2**63))
 
@@ -373,17 +377,17 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
 
     def _nearest(self, rows: npt.NDArray[Any]) -> Iterator[tuple[npt.NDArray[np.int32], Floats]]:
         """Yield the nearest centroid of each row and the squared distance to it, block by block."""
-        centers = self.cluster_centers_ - self.operator_.origin
+        centers = (self.cluster_centers_ - self.operator_.origin) / self.operator_.units
         for block in self._blocks(rows):
             nearest, squares = pairwise_distances_argmin_min(block, centers, metric="sqeuclidean")
             yield nearest.astype(np.int32), squares
 
     def _blocks(self, rows: npt.NDArray[Any]) -> Iterator[Floats]:
-        """Yield finite rows from the origin on, so that distances do not lose digits to a large offset."""
+        """Yield finite rows from the origin on, so that distances do not lose digits to a large offset, in units."""
         for start in range(0, len(rows), _BLOCK):
             block = rows[start : start + _BLOCK]
             _finite(block, start)
-            yield block.astype(np.float64) - self.operator_.origin
+            yield (block.astype(np.float64) - self.operator_.origin) / self.operator_.units
 
     @staticmethod
     def _inertia(squares: Floats, weights: Floats | None) -> float:

@@ -7,11 +7,13 @@ built in memory.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import secrets
 import struct
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,7 @@ from qckm.structured import StructuredCodes, block_size, unpack_signs
 MAGIC = b"\x89QCKM\r\n\x1a"
 VERSION = 1
 _PREAMBLE = struct.Struct("<8sII")  # magic, version, length of the header
-_HEADER_LIMIT = 1 << 16
+_HEADER_LIMIT = 1 << 22  # room for the names of tens of thousands of columns
 _CHECKSUM = hashlib.sha256().digest_size
 _LARGEST = 1 << 48  # of any count in a header: keeps sizes far from overflow
 
@@ -51,6 +53,7 @@ def dumps(sketch: Sketch) -> bytes:
         "arithmetic": operator.arithmetic,
         "count": sketch.count,
         "dither": operator.dither,
+        "feature_names": None if operator.feature_names is None else list(operator.feature_names),
         "fingerprint": operator.fingerprint,
         "law": operator.law,
         "n_features": operator.n_features,
@@ -58,15 +61,19 @@ def dumps(sketch: Sketch) -> bytes:
         "saturated": sketch.saturated,
         "scale": operator.scale,
         "signature": operator.signature.name,
+        "skipped": sketch.skipped,
         "sum": sketch.total.dtype.name,
         "table": not built_in,
     }
     text = json.dumps(header, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+    if len(text) > _HEADER_LIMIT:
+        raise FileError(f"Expected feature names of less than {_HEADER_LIMIT} bytes, got {len(text)}: shorten them.")
     arrays: dict[str, npt.NDArray[Any]] = {
         **_frequency_arrays(operator.frequency_codes),
         "dither_codes": operator.dither_codes,
         "steps": operator.steps,
         "origin": operator.origin + 0.0,
+        "units": operator.units,
         "table": operator.signature.table,
         "lower": sketch.bounds[0],
         "upper": sketch.bounds[1],
@@ -98,20 +105,31 @@ def loads(data: bytes) -> Sketch:
 
 def save(sketch: Sketch, path: str | os.PathLike[str]) -> None:
     """Write a sketch file atomically: at every moment the path holds the old file or the new one, whole."""
-    data = dumps(sketch)
+    write_atomically(path, dumps(sketch))
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file that is at every moment the old one or the new one, whole; nothing else is left behind."""
+    with replacing(path) as temporary, open(temporary, "wb") as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
+    """Give a new file beside the path to write to; at the end it takes the path's place, or goes if there was an error."""
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        yield temporary
+        os.fsync(descriptor)  # of the file, whoever wrote to it
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)
         raise
+    finally:
+        os.close(descriptor)
     _sync_folder(folder)
 
 
@@ -194,6 +212,7 @@ def _parse_header(text: bytes) -> dict[str, Any]:
     kinds: dict[str, Any] = {
         "count": number,
         "dither": str,
+        "feature_names": (list, type(None)),
         "fingerprint": str,
         "law": str,
         "n_features": int,
@@ -201,6 +220,7 @@ def _parse_header(text: bytes) -> dict[str, Any]:
         "saturated": number,
         "scale": (int, float, type(None)),
         "signature": str,
+        "skipped": int,
         "sum": str,
         "table": bool,
     }
@@ -231,6 +251,7 @@ def _layout(header: dict[str, Any]) -> list[tuple[str, str, tuple[int, ...]]]:
         ("dither_codes", "<i4", (m,)),
         ("steps", "<f8", (n,)),
         ("origin", "<f8", (n,)),
+        ("units", "<f8", (n,)),
         *table,
         ("lower", "<f8", (n,)),
         ("upper", "<f8", (n,)),
@@ -263,6 +284,8 @@ def _build(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Sketc
         header["dither"],
         header["law"],
         header["scale"],
+        arrays["units"],
+        header["feature_names"],
     )
     if operator.fingerprint != header["fingerprint"]:
         raise FileError("The operator's fingerprint does not match its header: the file was not written by qckm.")
@@ -276,7 +299,7 @@ def _build(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Sketc
         or (np.abs(total) > _greatest(signature, count)).any()
     ):
         raise FileError("The sum, the count and the bounds contradict each other: the file was not written by qckm.")
-    return Sketch(operator, total, count, saturated, (lower, upper))
+    return Sketch(operator, total, count, saturated, (lower, upper), header["skipped"])
 
 
 def _greatest(signature: Signature, count: float) -> float:

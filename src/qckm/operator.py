@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -17,7 +17,7 @@ from qckm.errors import OperatorError, RowsError
 from qckm.frequencies import Law, draw_frequencies, draw_norms, get_law
 from qckm.kernels import reference as kernel
 from qckm.random import as_generator
-from qckm.rows import as_rows, as_weights, raise_not_finite
+from qckm.rows import as_rows, as_weights, raise_not_finite, require_names
 from qckm.signatures import Signature
 from qckm.structured import StructuredCodes, draw_structured, is_faster
 
@@ -59,6 +59,10 @@ class SketchOperator:
         Where the frequencies came from; a note, not part of the fingerprint.
     scale : float or None
         Likewise.
+    units : ndarray of float64, shape (n,), optional
+        Likewise: the size of a unit of each feature, in which distances between rows count; ones by default.
+    feature_names : tuple of str, optional
+        Likewise: the columns, in order. Frames with other columns are refused.
 
     Examples
     --------
@@ -80,9 +84,13 @@ class SketchOperator:
     dither: Dither
     law: str = "custom"
     scale: float | None = None
+    units: Floats = None  # type: ignore[assignment]  # ones, once made
+    feature_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         n, m = self.frequency_codes.shape
+        object.__setattr__(self, "units", _as_units(self.units, n))
+        object.__setattr__(self, "feature_names", _as_names(self.feature_names, n))
         if self.dither_codes.shape != (m,) or self.steps.shape != (n,) or self.origin.shape != (n,):
             raise OperatorError(
                 f"Expected dither ({m},), steps ({n},) and origin ({n},) for frequencies ({n}, {m}), got "
@@ -94,7 +102,7 @@ class SketchOperator:
             raise OperatorError("Expected dither codes within one turn, 0 to 2**24 - 1.")
         if not np.isfinite(self.origin).all() or (np.rint(self.origin / self.steps) != self.origin / self.steps).any():
             raise OperatorError("Expected a finite origin, a whole number of steps in each feature.")
-        for array in (self.frequency_codes, self.dither_codes, self.steps, self.origin):
+        for array in (self.frequency_codes, self.dither_codes, self.steps, self.origin, self.units):
             array.setflags(write=False)
 
     @classmethod
@@ -111,6 +119,7 @@ class SketchOperator:
         steps: npt.ArrayLike | None = None,
         random_state: Any = None,
         frequencies: Literal["auto", "dense", "structured"] = "auto",
+        feature_names: Sequence[str] | None = None,
     ) -> SketchOperator:
         """Draw an operator at random.
 
@@ -137,6 +146,8 @@ class SketchOperator:
             "dense": independent directions. "structured": orthogonal blocks of Hadamard transforms, of the same law,
             that take m·log n rather than m·n operations a row. "auto": structured where that is at least twice as
             fast, from about 256 features on, dense elsewhere.
+        feature_names : sequence of str, optional
+            The columns, in order: a note that travels with the operator.
 
         Returns
         -------
@@ -148,9 +159,7 @@ class SketchOperator:
                 f"Expected a scale from {_SMALLEST} to {1 / _SMALLEST}, got {scale!r}: rescale the data."
             )
         law = get_law(law)
-        sizes = _per_feature("units", units, n, 1.0)
-        if not (sizes > 0).all():
-            raise OperatorError("Expected units > 0; leave out features that are constant.")
+        sizes = _as_units(units, n)
         if frequencies not in ("auto", "dense", "structured"):
             raise OperatorError(f"Expected frequencies 'auto', 'dense' or 'structured', got {frequencies!r}.")
         rng = as_generator(random_state)
@@ -162,7 +171,8 @@ class SketchOperator:
             if codes is not None:
                 dither_codes = _draw_dither(m, signature, dither, rng)
                 start = _as_origin(origin, sizes_of_steps)
-                return cls(codes, dither_codes, sizes_of_steps, start, signature, dither, law.name, float(scale))
+                notes = (law.name, float(scale), sizes, _as_names(feature_names, n))
+                return cls(codes, dither_codes, sizes_of_steps, start, signature, dither, *notes)
             if frequencies == "structured":
                 raise OperatorError(
                     "Structured frequencies need steps that are fine enough, and in proportion to the units within a "
@@ -178,6 +188,8 @@ class SketchOperator:
             law=law.name,
             scale=float(scale),
             random_state=rng,
+            units=sizes,
+            feature_names=feature_names,
         )
 
     @classmethod
@@ -192,11 +204,14 @@ class SketchOperator:
         law: str = "custom",
         scale: float | None = None,
         random_state: Any = None,
+        units: npt.ArrayLike | None = None,
+        feature_names: Sequence[str] | None = None,
     ) -> SketchOperator:
         """Make an operator of frequencies of your own, (n, m) in radians a data unit, and dither `phases` in radians.
 
         The frequencies are rounded to 2π / (2**24 · step); `op.frequencies` gives back what is measured. Phases are
         drawn uniformly unless given, except that a pair of a pure tone (the exponential signature) needs none: 0.
+        `units` and `feature_names` are notes: the frequencies are those given, in data units.
 
         Examples
         --------
@@ -229,7 +244,8 @@ class SketchOperator:
             turns = _per_frequency("phases", phases, m) * (kernel.TURN / (2 * np.pi))
             dither_codes = (np.rint(turns).astype(np.int64) % kernel.TURN).astype(np.int32)
         start = _as_origin(origin, sizes)
-        return cls(codes.astype(np.int16), dither_codes, sizes, start, signature, dither, law, scale)
+        notes = (law, scale, _as_units(units, n), _as_names(feature_names, n))
+        return cls(codes.astype(np.int16), dither_codes, sizes, start, signature, dither, *notes)
 
     @property
     def n_features(self) -> int:
@@ -334,6 +350,7 @@ class SketchOperator:
         """
         from qckm.sketch import Sketch
 
+        require_names(X, self.feature_names)
         rows = as_rows(X, self.n_features)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
         if weights is not None and weights.dtype != np.int64:
@@ -369,6 +386,7 @@ class SketchOperator:
         Little bit first within a byte, 1 standing for a contribution of −1; bits beyond M are 0.
         """
         self._require_one_bit("encode")
+        require_names(X, self.feature_names)
         rows = as_rows(X, self.n_features)
         bits = np.empty((len(rows), -(-self.n_measurements // 8)), np.uint8)
         not_finite = self._sketcher.encode(rows, bits, n_jobs)
@@ -440,6 +458,22 @@ def _per_feature(name: str, values: npt.ArrayLike | None, n: int, default: float
     if not np.isfinite(array).all():
         raise OperatorError(f"Expected finite {name}, got NaN or infinity.")
     return array
+
+
+def _as_units(units: npt.ArrayLike | None, n: int) -> Floats:
+    sizes = _per_feature("units", units, n, 1.0)
+    if not (sizes > 0).all():
+        raise OperatorError("Expected units > 0; leave out features that are constant.")
+    return sizes
+
+
+def _as_names(names: Sequence[str] | None, n: int) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    given = tuple(names)
+    if len(given) != n or not all(isinstance(name, str) for name in given) or len(set(given)) != n:
+        raise OperatorError(f"Expected {n} different feature names, each a string, got {given!r:.200}.")
+    return given
 
 
 def _per_frequency(name: str, values: npt.ArrayLike, m: int) -> Floats:

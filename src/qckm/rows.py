@@ -41,6 +41,33 @@ def as_rows(X: Any, n_features: int | None = None) -> npt.NDArray[Any]:
     return _as_numbers(rows)
 
 
+def require_names(X: Any, expected: tuple[str, ...] | None) -> None:
+    """Refuse a frame whose columns are not those that the operator was made for, in that order."""
+    if expected is None or isinstance(X, np.ndarray):
+        return
+    names = column_names(X)
+    if names is not None and names != expected:
+        hint = "Select them in this order." if set(names) >= set(expected) else "Is this the right operator?"
+        raise RowsError(f"Expected columns {_listed(expected)}, as the operator has, got {_listed(names)}. {hint}")
+
+
+def column_names(X: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns of a pandas, polars or Arrow frame; None of what has none."""
+    schema = getattr(X, "schema", None)
+    found = getattr(X, "columns", None)
+    if schema is not None and hasattr(schema, "names") and not callable(schema.names):
+        found = schema.names  # Arrow: `columns` are the columns themselves
+    try:
+        names = tuple(found)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(names) if len(names) <= 12 else f"{', '.join(names[:10])}, … ({len(names)})"
+
+
 def _as_numbers(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
     kind = rows.dtype.kind
     if kind in "iu" or rows.dtype in (np.float32, np.float64):

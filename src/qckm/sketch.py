@@ -31,6 +31,8 @@ class Sketch:
         Of these, the rows with a feature clipped to what the operator can code.
     bounds : pair of ndarray of shape (n,)
         Least and greatest value seen of each feature, before clipping; +inf and −inf where there were no rows.
+    skipped : int
+        Rows that were left out as bad, at the user's word: a note beside the sum.
 
     Examples
     --------
@@ -49,6 +51,7 @@ class Sketch:
     count: int | float
     saturated: int | float
     bounds: tuple[Floats, Floats]
+    skipped: int = 0
 
     def __post_init__(self) -> None:
         for array in (self.total, *self.bounds):
@@ -81,7 +84,13 @@ class Sketch:
         (lower, upper), (other_lower, other_upper) = self.bounds, other.bounds
         bounds = np.minimum(lower, other_lower), np.maximum(upper, other_upper)
         return Sketch(
-            self.operator, self.total + other.total, self.count + other.count, self.saturated + other.saturated, bounds
+            # Equal operators, of which one may know the names of the columns.
+            other.operator if self.operator.feature_names is None else self.operator,
+            self.total + other.total,
+            self.count + other.count,
+            self.saturated + other.saturated,
+            bounds,
+            self.skipped + other.skipped,
         )
 
     def __radd__(self, other: object) -> Sketch:
@@ -100,14 +109,19 @@ class Sketch:
             if self.exact and other.exact and total.any():
                 raise MergeError("Cannot forget rows that were never added: the sums differ though the counts do not.")
             return Sketch.zero(self.operator)
-        return Sketch(self.operator, total, count, self.saturated - other.saturated, self.bounds)
+        skipped = max(0, self.skipped - other.skipped)
+        return Sketch(self.operator, total, count, self.saturated - other.saturated, self.bounds, skipped)
 
     def _require_same_operator(self, other: Sketch, verb: str) -> None:
         if self.operator != other.operator:
             raise MergeError(
                 f"Cannot {verb} sketches of different operators: {self.operator!r} and {other.operator!r}. Only sums "
-                "of the same measurements add up: draw the operator once and share it, as a file of op.empty()."
+                "of the same measurements add up: draw the operator once and share it, as a file of op.empty() (on the "
+                "command line: `qckm operator`, then `qckm sketch --operator`)."
             )
+        names, others = self.operator.feature_names, other.operator.feature_names
+        if names is not None and others is not None and names != others:
+            raise MergeError(f"Cannot {verb} sketches of different columns: {names!r:.200} and {others!r:.200}.")
 
     def __eq__(self, other: object) -> bool:
         """Whether two sketches are the same sum, to the last bit; bounds and clipping are notes beside it."""

@@ -2,8 +2,8 @@
 
 A point c contributes the atom a(c) = 2|F₁|·cos(Ωᵀ(c − origin) + ξ + arg F₁), the first harmonic of its signature, and
 in a paired sketch the same a quarter turn on (the paper, equation QCKMclustering). Everything here counts in
-dimensionless coordinates u = (c − origin) / length, with a length that makes the frequencies of order one: solvers then
-see the same problem whatever the data's units.
+dimensionless coordinates u = (c − origin) / length, with a length a feature, in proportion to its unit, that makes the
+frequencies of order one: solvers then see the same problem whatever the data's units.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class FirstHarmonicModel:
     amplitude: float
     paired: bool
     origin: Floats
-    length: float
+    length: Floats  # (n,)
 
     @classmethod
     def of(cls, sketch: Sketch) -> FirstHarmonicModel:
@@ -36,15 +36,15 @@ class FirstHarmonicModel:
         operator = sketch.operator
         signature = operator.signature
         omega = operator.frequencies
-        length = 1 / np.sqrt((omega**2).sum(axis=0).mean())
+        length = operator.units / np.sqrt(((omega * operator.units[:, np.newaxis]) ** 2).sum(axis=0).mean())
         return cls(
             z=sketch.values() - signature.harmonics[0].real,
-            frequencies=omega * length,
+            frequencies=omega * length[:, np.newaxis],
             phases=operator.phases + np.angle(signature.harmonics[1]),
             amplitude=signature.amplitude,
             paired=operator.paired,
             origin=operator.origin,
-            length=float(length),
+            length=length,
         )
 
     def to_points(self, centers: Floats) -> Floats:
