@@ -1,5 +1,6 @@
 """Clustering for data nobody can keep: one-pass sketches, and k-means from the sketch alone."""
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from qckm import errors, signatures
@@ -12,29 +13,42 @@ from qckm.sketch import Sketch, sketch_batches
 
 if TYPE_CHECKING:
     from qckm.estimator import CompressiveKMeans
+    from qckm.models import Model, load_model
+    from qckm.runs import sketch_source
+    from qckm.sources import open_source
 
 __version__ = "0.1.0"
 __all__ = [
     "Clustering",
     "CompressiveKMeans",
     "Law",
+    "Model",
     "Signature",
     "Sketch",
     "SketchOperator",
     "decode",
     "errors",
     "load",
+    "load_model",
+    "open_source",
     "signatures",
     "sketch_batches",
+    "sketch_source",
 ]
+# Imported when first asked for: scikit-learn and pyarrow take their time.
+_LATE = {
+    "CompressiveKMeans": "qckm.estimator",
+    "Model": "qckm.models",
+    "load_model": "qckm.models",
+    "open_source": "qckm.sources",
+    "sketch_source": "qckm.runs",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import scikit-learn, which takes seconds, only for those who ask for its face."""
-    if name == "CompressiveKMeans":
-        from qckm.estimator import CompressiveKMeans
-
-        return CompressiveKMeans
+    """Import what takes seconds to import only for those who ask for it."""
+    if name in _LATE:
+        return getattr(importlib.import_module(_LATE[name]), name)
     raise AttributeError(f"module 'qckm' has no attribute {name!r}")
 
 

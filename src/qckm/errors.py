@@ -12,6 +12,14 @@ class RowsError(QckmError):
     """The rows cannot be sketched: not two-dimensional, not numbers, not finite, wrong number of features."""
 
 
+class SourceError(QckmError):
+    """Data that cannot be read: no such file or column, columns that are not numbers, a file that is damaged."""
+
+
+class CheckpointError(QckmError):
+    """A checkpoint that cannot be continued: inputs or options have changed, or the file is damaged."""
+
+
 class OperatorError(QckmError):
     """An operator that cannot be built: a frequency that does not fit, a step that is not a power of two."""
 

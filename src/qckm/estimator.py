@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,9 @@ from qckm.rows import Floats, require_finite
 from qckm.scale import DEFAULT_LAW, choose_n_frequencies, choose_settings, draw_pilot
 from qckm.signatures import SIGNATURES, Signature
 from qckm.sketch import Sketch
+
+if TYPE_CHECKING:
+    from sklearn.cluster import KMeans
 
 # Rows whose distances to the centroids are worked out at a time.
 _BLOCK = 1 << 16
@@ -243,6 +246,13 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         rows = self._validate(X, reset=False)
         centers = (self.cluster_centers_ - self.operator_.origin) / self.operator_.units
         return np.concatenate([euclidean_distances(block, centers) for block in self._blocks(rows)])
+
+    def to_sklearn(self) -> KMeans:
+        """Return a fitted scikit-learn `KMeans` with these centroids, e.g. for ONNX by skl2onnx."""
+        check_is_fitted(self)
+        from qckm.models import Model
+
+        return Model.of(self._decode(), self.operator_).to_sklearn()
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return minus the sum of squared distances of the rows to their centroids, weighted."""

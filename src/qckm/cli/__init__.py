@@ -1,0 +1,116 @@
+"""The command line: one file a verb. `main` runs it, and turns whatever goes wrong into a sentence and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+from typing import Any
+
+import click
+
+from qckm.errors import QckmError
+
+VERBS = {
+    "fit": "Find K centroids of data: sketch it in one pass, decode the sketch.",
+    "sketch": "Sketch data in one pass; no row is kept.",
+    "operator": "Make one operator for many places, so that their sketches merge.",
+    "merge": "Add sketches.",
+    "subtract": "Take sketches out of another: forget rows, or cut a window.",
+    "decode": "Find K centroids from a sketch alone.",
+    "predict": "Label rows with their nearest centroid.",
+    "encode": "Turn rows into the bits a sensor would send.",
+    "pool": "Add up such bits to a sketch.",
+    "info": "Say what is in a sketch, a model or a checkpoint.",
+    "report": "Write one HTML file that shows what was found.",
+    "demo": "Make a million rows, cluster them and write a report.",
+}
+
+EXAMPLES = """\b
+Examples:
+  qckm fit 'data/*.parquet' -k 10 -o model.json --report report.html
+  qckm predict new.csv -m model.json > labels.csv
+  qckm operator day1.parquet -k 10 -o fleet.qckm          # once, then in every branch:
+  qckm sketch day1.parquet --operator fleet.qckm -o berlin.qckm
+  qckm merge berlin.qckm paris.qckm -o all.qckm
+  qckm decode all.qckm -k 10 -o model.json
+"""
+
+
+class Verbs(click.Group):
+    """Verbs that are imported when they are called: `qckm --help` needs no numerical library."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List the verbs, in the order of a day's work."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a verb."""
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = importlib.import_module(f"qckm.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of verbs without importing them."""
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from qckm import __version__
+
+        click.echo(f"qckm {__version__}")
+        ctx.exit()
+
+
+@click.group(cls=Verbs, help=f"{EXAMPLES}\nK-means of data nobody can keep, from a sketch of a few kilobytes.")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Say the version.")
+def cli() -> None:
+    """Hold the verbs."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 1 failed or stopped, 2 wrong use."""
+    signal.signal(signal.SIGTERM, _stop)  # a scheduler's way to say Ctrl-C
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line; return the exit code."""
+    try:
+        result = cli.main(arguments, prog_name="qckm", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except click.ClickException as error:
+        error.show(file=sys.stderr)
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return _failed("stopped")
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. What is still buffered goes nowhere, in silence.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+    except QckmError as error:
+        return _failed(str(error))
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return _failed(f"{place}{error.strerror or error}")
+    except MemoryError:
+        return _failed("not enough memory.")
+    except Exception as error:
+        if os.environ.get("QCKM_DEBUG"):
+            raise
+        kind = type(error).__name__
+        return _failed(f"unexpected: {kind}: {error}\nThis is a fault of qckm's: QCKM_DEBUG=1 shows where it is.")
+
+
+def _failed(words: str) -> int:
+    click.echo(f"qckm: {words}", err=True)
+    return 1
+
+
+def _stop(*_: Any) -> None:
+    raise KeyboardInterrupt

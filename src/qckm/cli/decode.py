@@ -1,0 +1,43 @@
+"""`qckm decode`: centroids from a sketch alone."""
+
+from __future__ import annotations
+
+import click
+
+from qckm.cli import decoding, options, sketching
+from qckm.cli.talk import Talk, duration, talk_options
+from qckm.models import Model
+
+
+@click.command()
+@click.argument("sketch")
+@options.clusters_option
+@click.option("--output", "-o", help="model.json, .csv, .parquet or .npz. [default: CSV on stdout]")
+@options.decode_options
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@talk_options
+def command(sketch: str, clusters: int, output: str | None, decoder: str, n_init: int, seed: int, talk: Talk) -> None:
+    r"""Find K centroids, their weights and spreads, from SKETCH alone: no row is needed.
+
+    \b
+    Examples:
+      qckm decode all.qckm -k 10 -o model.json
+      qckm merge *.qckm | qckm decode - -k 10 > centroids.csv
+    """
+    decoding.require_decoder(decoder)
+    target = decoding.require_writable(output, talk)
+    found = sketching.read_sketch(sketch)
+    clustering, seconds = decoding.decode_sketch(found, clusters, decoder, n_init, seed, [None])
+    facts = {
+        "rows": found.count,
+        "skipped": found.skipped,
+        "saturated": found.saturated,
+        "inputs": [sketch],
+        **sketching.operator_facts(found.operator),
+        **decoding.fit_facts(clustering),
+        "decoder": decoder,
+        "seed": seed,
+        "seconds": {"decode": seconds},
+    }
+    decoding.write_model(Model.of(clustering, found.operator, facts), target, talk)
+    talk.say(f"{clusters} centroids explain {clustering.explained:.1%} of the sketch, in {duration(seconds)}")

@@ -1,0 +1,64 @@
+"""What `decode` and `fit` share: from a sketch to a model, and the model to where it is wanted."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from qckm import files
+from qckm.cli.talk import Talk, stdout_bytes
+from qckm.decode import DECODERS, Clustering, decode
+from qckm.models import Model, to_csv, writer_for
+from qckm.sketch import Sketch
+
+
+def require_writable(output: str | None, talk: Talk) -> str:
+    """Return where a model goes; refuse a name of no format before hours of work, not after."""
+    target = output or "-"
+    if target == "-" and talk.json:
+        return target  # the summary is the model
+    if target != "-":
+        writer_for(target)
+    return target
+
+
+def require_decoder(name: str) -> None:
+    """Refuse a decoder that does not exist, before the work."""
+    if name not in DECODERS:
+        raise click.UsageError(f"Expected --decoder among {', '.join(DECODERS)}, got {name!r}.")
+
+
+def decode_sketch(
+    sketch: Sketch, n_clusters: int, decoder: str, n_init: int, seed: int, starts: list[Any]
+) -> tuple[Clustering, float]:
+    """Decode from each start; return what matches the sketch best, and the seconds it took."""
+    began = time.perf_counter()
+    found = [
+        decode(sketch, n_clusters, decoder=decoder, n_init=n_init, random_state=seed, init=start) for start in starts
+    ]
+    return min(found, key=lambda clustering: clustering.objective), time.perf_counter() - began
+
+
+def fit_facts(clustering: Clustering) -> dict[str, Any]:
+    """Return what is worth knowing of a clustering beside its centroids."""
+    return {"objective": clustering.objective, "explained": clustering.explained, "evaluations": clustering.n_iter}
+
+
+def write_model(model: Model, output: str, talk: Talk) -> None:
+    """Write the model to a file; to stdout as JSON if that is asked for, else as CSV."""
+    if output != "-":
+        files.write_atomically(output, writer_for(output)(model))
+    elif not talk.json:
+        stdout_bytes(to_csv(model))
+    talk.facts(
+        {
+            "output": output,
+            "centers": model.centers.tolist(),
+            "weights": model.weights.tolist(),
+            "spreads": model.spreads.tolist(),
+            "units": model.units.tolist(),
+            **model.facts,
+        }
+    )

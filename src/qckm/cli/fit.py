@@ -1,0 +1,99 @@
+"""`qckm fit`: the main job, from data to centroids."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import Any
+
+import click
+
+from qckm import checkpoints, files
+from qckm.cli import decoding, options, sketching
+from qckm.cli.talk import Talk, duration, talk_options
+from qckm.models import Model
+from qckm.planning import Plan, decoder_seed, pilot_centers
+
+
+@click.command()
+@options.data_argument
+@options.clusters_option
+@click.option("--output", "-o", help="model.json, .csv, .parquet or .npz. [default: CSV on stdout]")
+@click.option("--sketch", "sketch_output", help="Keep the sketch, too, as this .qckm file.")
+@click.option("--report", "report_output", help="Write an HTML report, too.")
+@options.operator_options
+@options.plan_options
+@options.data_options
+@options.decode_options
+@options.run_options
+@talk_options
+def command(
+    data: tuple[str, ...],
+    clusters: int,
+    output: str | None,
+    sketch_output: str | None,
+    report_output: str | None,
+    operator_file: str | None,
+    columns: Any,
+    dtype: str,
+    on_bad: Any,
+    decoder: str,
+    n_init: int,
+    resume: bool,
+    checkpoint_every: float,
+    talk: Talk,
+    **plan: Any,
+) -> None:
+    r"""Find K centroids of DATA: files, folders, globs, or - for standard input (CSV or an Arrow stream).
+
+    \b
+    Examples:
+      qckm fit 'data/*.parquet' -k 10 -o model.json --report report.html
+      qckm fit logs.csv.gz -k 20 --columns bytes,seconds --standardize --on-bad skip > centroids.csv
+      qckm fit rows.npy -k 10 --sketch rows.qckm -o centroids.parquet
+      psql -c "copy t to stdout csv header" | qckm fit - -k 5 --json
+
+    One pass in bounded memory; a pilot of at most 5000 rows sets the scale and gives the decoder a start.
+    """
+    decoding.require_decoder(decoder)
+    target = decoding.require_writable(output, talk)
+    plan["n_frequencies"] = plan.pop("frequencies")
+    wishes = Plan(n_clusters=clusters, **plan)
+    job = sketching.Job(
+        data,
+        columns,
+        dtype,
+        on_bad,
+        wishes,
+        operator_file,
+        None if target == "-" else target,
+        resume,
+        checkpoint_every,
+    )
+    done = sketching.sketch_job(job, talk, want_centers=True)
+    centers = done.centers
+    if centers is None and not done.source.once:
+        centers = pilot_centers(done.source, wishes, done.sketch.operator)
+    starts = [None] if centers is None else [None, centers]
+    size = len(files.dumps(done.sketch))
+    talk.say(f"{sketching.summary(done.sketch, size, done.source.n_bytes)}, in {duration(done.seconds['sketch'])}")
+    seed = decoder_seed(wishes)
+    clustering, seconds = decoding.decode_sketch(done.sketch, clusters, decoder, n_init, seed, starts)
+    facts = sketching.facts_of(done, size)
+    facts["seconds"] = {**done.seconds, "decode": seconds}
+    facts |= {**decoding.fit_facts(clustering), "decoder": decoder, "seed": wishes.seed, "command": _command()}
+    model = Model.of(clustering, done.sketch.operator, facts)
+    if sketch_output:
+        sketching.write_sketch(done.sketch, sketch_output)
+    if report_output:
+        from qckm.cli.report import write_report
+
+        write_report(model, done.sketch, None if done.source.once else done.source, report_output)
+    decoding.write_model(model, target, talk)
+    if target != "-":
+        checkpoints.remove(checkpoints.path_of(target))
+    talk.say(f"{clusters} centroids explain {clustering.explained:.1%} of the sketch, in {duration(seconds)}")
+
+
+def _command() -> str:
+    return shlex.join(["qckm", *(word for word in sys.argv[1:] if word != "--resume")])

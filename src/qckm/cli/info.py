@@ -1,0 +1,85 @@
+"""`qckm info`: what is in a file."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from qckm import checkpoints, files
+from qckm.cli.sketching import operator_facts
+from qckm.cli.talk import Talk, talk_options
+from qckm.models import read_model
+from qckm.sketch import Sketch
+
+
+@click.command()
+@click.argument("path")
+@talk_options
+def command(path: str, talk: Talk) -> None:
+    r"""Say what is in a sketch, a model or a checkpoint.
+
+    \b
+    Examples:
+      qckm info all.qckm
+      qckm info model.json --json
+    """
+    if path == "-":
+        data = sys.stdin.buffer.read()
+    else:
+        with open(path, "rb") as file:
+            data = file.read()
+    facts = _facts(data, path)
+    if talk.json:
+        talk.facts(facts)
+        return
+    width = max(len(name) for name in facts)
+    for name, value in facts.items():
+        click.echo(f"{name.replace('_', ' '):{width}}  {_words(value)}")
+
+
+def _facts(data: bytes, path: str) -> dict[str, Any]:
+    if data.startswith(checkpoints.MAGIC) and path != "-":
+        found = checkpoints.load(path)
+        assert found is not None
+        place = {"kind": "checkpoint", "input": found.state.position.table, "row": found.state.position.row}
+        return {**place, **sketch_facts(found.state.sketch)}
+    if data.startswith(files.MAGIC):
+        return {"kind": "sketch", "bytes": len(data), **sketch_facts(files.loads(data))}
+    model = read_model(data, path)
+    return {
+        "kind": "model",
+        "clusters": len(model.centers),
+        "weights": model.weights.tolist(),
+        **{name: value for name, value in model.facts.items() if name not in ("feature_names", "inputs")},
+        "columns": list(model.names),
+    }
+
+
+def sketch_facts(sketch: Sketch) -> dict[str, Any]:
+    """Return what is worth knowing of a sketch."""
+    lower, upper = sketch.bounds
+    return {
+        "rows": sketch.count,
+        "skipped": sketch.skipped,
+        "saturated": sketch.saturated,
+        **operator_facts(sketch.operator),
+        "least": lower.tolist() if sketch.count else None,
+        "greatest": upper.tolist() if sketch.count else None,
+    }
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "–"}[value]
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_words(part)}" for name, part in value.items())
+    if isinstance(value, (list, tuple)):
+        shown = ", ".join(_words(part) for part in value[:12])
+        return shown if len(value) <= 12 else f"{shown}, … ({len(value)})"
+    return str(value)

@@ -1,0 +1,108 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def _chain(*decorators: Any) -> Decorator:
+    def decorate(verb: Callable[..., Any]) -> Callable[..., Any]:
+        return functools.reduce(lambda inner, decorator: decorator(inner), reversed(decorators), verb)
+
+    return decorate
+
+
+class ColumnNames(click.ParamType):
+    """Names with commas between."""
+
+    name = "a,b,…"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Split the names."""
+        if not isinstance(value, str):
+            return value
+        names = tuple(name.strip() for name in value.split(","))
+        if not all(names):
+            self.fail(f"expected names with commas between, got {value!r}.", param, ctx)
+        return names
+
+
+class Duration(click.ParamType):
+    """A time: 60s, 5m, 1h, or seconds."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return seconds."""
+        if isinstance(value, (int, float)):
+            return float(value)
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h|)", value)
+        if not found or not float(found[1]) > 0:
+            self.fail(f"expected a time such as 60s, 5m or 1h, got {value!r}.", param, ctx)
+        return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
+
+
+data_argument = click.argument("data", nargs=-1, required=True, metavar="DATA...")
+
+data_options = _chain(
+    click.option("--columns", "-c", type=ColumnNames(), help="Columns to read, by name (or 0,1,…). [default: all]"),
+    click.option(
+        "--dtype",
+        type=click.Choice(["auto", "float32", "float64"]),
+        default="auto",
+        show_default=True,
+        help="What values are read as.",
+    ),
+    click.option(
+        "--on-bad",
+        type=click.Choice(["error", "skip"]),
+        default="error",
+        show_default=True,
+        help="Rows with a null, NaN or infinity: stop and name the first, or leave them out and count them.",
+    ),
+)
+
+plan_options = _chain(
+    click.option("--scale", type=click.FloatRange(min=0, min_open=True), help="Kernel length. [default: by a pilot]"),
+    click.option("--frequencies", type=click.IntRange(min=1), help="How many. [default: 5·columns·K]"),
+    click.option("--signature", default="one-bit", show_default=True, help="one-bit, exponential, 2-bit, triangle, …"),
+    click.option("--law", default="auto", show_default=True, help="Law of the frequencies."),
+    click.option("--dither", type=click.Choice(["paired", "single"]), default="paired", show_default=True),
+    click.option("--standardize", is_flag=True, help="Count each column in its standard deviation (of the pilot)."),
+    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+)
+
+operator_options = click.option(
+    "--operator",
+    "--like",
+    "operator_file",
+    type=str,
+    help="Use the operator of this .qckm file: sketches of one operator merge.",
+)
+
+run_options = _chain(
+    click.option("--resume", is_flag=True, help="Continue from the checkpoint beside the output, if there is one."),
+    click.option(
+        "--checkpoint-every",
+        type=Duration(),
+        default="10s",
+        show_default=True,
+        help="How often long sketching saves where it is.",
+    ),
+)
+
+decode_options = _chain(
+    click.option("--decoder", default="auto", show_default=True, help="auto or clompr."),
+    click.option(
+        "--n-init", type=click.IntRange(min=1), default=1, show_default=True, help="Replicates to choose from."
+    ),
+)
+
+clusters_option = click.option("--clusters", "-k", type=click.IntRange(min=1), required=True, help="How many: K.")

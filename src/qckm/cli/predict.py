@@ -1,0 +1,123 @@
+"""`qckm predict`: label rows with their nearest centroid, batch by batch."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+import numpy as np
+
+from qckm import files
+from qckm.cli import options
+from qckm.cli.talk import Talk, talk_options
+from qckm.errors import SourceError
+from qckm.models import Model, load_model
+from qckm.sources import Batch, open_source
+
+
+@click.command()
+@options.data_argument
+@click.option("--model", "-m", "model_file", required=True, help="A model file of `qckm fit` or `qckm decode`.")
+@click.option("--output", "-o", help="labels.parquet or labels.csv. [default: CSV on stdout]")
+@click.option("--distance", is_flag=True, help="Give the distance to the centroid, too.")
+@options.data_options
+@talk_options
+def command(
+    data: tuple[str, ...],
+    model_file: str,
+    output: str | None,
+    distance: bool,
+    columns: Any,
+    dtype: str,
+    on_bad: str,
+    talk: Talk,
+) -> None:
+    r"""Write the number of the nearest centroid of each row of DATA, in their order.
+
+    \b
+    Examples:
+      qckm predict new.parquet -m model.json -o labels.parquet --distance
+      cat new.csv | qckm predict - -m model.json > labels.csv
+
+    With --on-bad skip, bad rows keep their place, with an empty label.
+    """
+    target = output or "-"
+    if target == "-" and talk.json:
+        raise click.UsageError("--json and the labels both go to stdout: give the labels a name with -o.")
+    if target != "-" and not target.lower().endswith((".csv", ".parquet")):
+        raise click.UsageError(f"Expected an output that ends in .csv or .parquet, got {target!r}.")
+    model = load_model(model_file)
+    source = open_source(list(data), columns, dtype, usual=model.feature_names)
+    if source.n_features != model.centers.shape[1]:
+        raise SourceError(
+            f"Expected {model.centers.shape[1]} columns, as the model has, got {source.n_features}: choose --columns."
+        )
+    rows = skipped = 0
+    with _writer(target, distance) as write:
+        for batch in source.batches():
+            labels, distances, bad = _label(model, batch, on_bad)
+            write(labels, distances, bad)
+            rows, skipped = rows + len(labels), skipped + int(bad.sum())
+        source.require_unchanged()
+    talk.say(f"{rows:,} rows labelled" + (f", {skipped:,} bad rows left empty" if skipped else ""))
+    talk.facts({"output": target, "rows": rows, "skipped": skipped})
+
+
+def _label(model: Model, batch: Batch, on_bad: str) -> tuple[Any, Any, Any]:
+    bad = ~np.isfinite(batch.rows).all(axis=1)
+    if not bad.any():
+        return *model.nearest(batch.rows), bad
+    if on_bad == "error":
+        batch.require_finite()
+    labels, distances = np.zeros(len(bad), np.int32), np.full(len(bad), np.nan)
+    labels[~bad], distances[~bad] = model.nearest(batch.rows[~bad])
+    return labels, distances, bad
+
+
+@contextlib.contextmanager
+def _writer(target: str, distance: bool) -> Iterator[Callable[[Any, Any, Any], None]]:
+    """Give a function that writes a batch of labels; a file appears whole, at the end, or not at all."""
+    import pyarrow as pa
+    import pyarrow.csv as pacsv
+    import pyarrow.parquet as pq
+
+    fields = [pa.field("cluster", pa.int32()), *([pa.field("distance", pa.float64())] if distance else [])]
+    schema = pa.schema(fields)
+    with contextlib.ExitStack() as stack:
+        if target == "-":
+            sink: Any = stack.enter_context(pa.PythonFile(_KeptOpen(sys.stdout.buffer), mode="w"))
+            writer: Any = stack.enter_context(pacsv.CSVWriter(sink, schema))
+        else:
+            temporary = stack.enter_context(files.replacing(target))
+            kind = pq.ParquetWriter if target.lower().endswith(".parquet") else pacsv.CSVWriter
+            writer = stack.enter_context(kind(temporary, schema))
+
+        def write(labels: Any, distances: Any, bad: Any) -> None:
+            mask = bad if bad.any() else None
+            columns = [pa.array(labels, mask=mask)]
+            if distance:
+                columns.append(pa.array(distances, mask=mask))
+            writer.write(pa.Table.from_batches([pa.RecordBatch.from_arrays(columns, schema=schema)]))
+
+        yield write
+
+
+class _KeptOpen:
+    """Standard output for pyarrow, which closes what it has written to."""
+
+    closed = False
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, data: Any) -> int:
+        return int(self._stream.write(data))
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def close(self) -> None:
+        self._stream.flush()

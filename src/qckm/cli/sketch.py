@@ -1,0 +1,83 @@
+"""`qckm sketch`: data to a sketch."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from qckm import checkpoints
+from qckm.cli import options, sketching
+from qckm.cli.talk import Talk, duration, talk_options
+from qckm.planning import Plan
+from qckm.sketch import Sketch
+
+
+@click.command()
+@options.data_argument
+@click.option("--output", "-o", help="The .qckm file; {time} and {number} in it name snapshots. [default: stdout]")
+@click.option("--clusters", "-k", type=click.IntRange(min=1), help="How many clusters the sketch is to be decoded to.")
+@options.operator_options
+@options.plan_options
+@options.data_options
+@options.run_options
+@click.option("--every", type=options.Duration(), help="Write a snapshot of the sum so far every 60s, 5m, 1h …")
+@talk_options
+def command(
+    data: tuple[str, ...],
+    output: str | None,
+    clusters: int | None,
+    operator_file: str | None,
+    columns: Any,
+    dtype: str,
+    on_bad: Any,
+    resume: bool,
+    checkpoint_every: float,
+    every: float | None,
+    talk: Talk,
+    **plan: Any,
+) -> None:
+    r"""Sketch DATA in one pass: files, folders, globs, or - for standard input (CSV or an Arrow stream).
+
+    \b
+    Examples:
+      qckm sketch 'part*.parquet' --operator fleet.qckm -o out.qckm --resume
+      qckm sketch 'part*.parquet' --scale 2 --frequencies 500 --seed 1 -o out.qckm
+      qckm sketch logs.csv.gz --columns bytes,seconds -k 20 --standardize -o out.qckm
+      tail -F log.csv | qckm sketch - --operator fleet.qckm --every 60s -o 'snapshots/{time}.qckm'
+
+    Killed or stopped, the same command with --resume goes on where it was, and gives the same bytes.
+    """
+    plan["n_frequencies"] = plan.pop("frequencies")
+    wishes = Plan(n_clusters=clusters, **plan)
+    if operator_file is None and clusters is None and None in (wishes.scale, wishes.n_frequencies):
+        raise click.UsageError("Give the number of clusters (-k), or --scale and --frequencies, or --operator FILE.")
+    target = sketching.sketch_output(output)
+    if talk.json and target == "-":
+        raise click.UsageError("--json and the sketch both go to stdout: give the sketch a name with -o.")
+    if every and target == "-":
+        raise click.UsageError("Snapshots need a name: -o snapshot.qckm, or -o 'snapshots/{time}.qckm'.")
+    number = 0
+
+    def name() -> str:
+        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        return target.replace("{time}", stamp).replace("{number}", f"{number:06}") if every else target
+
+    def snapshot(sketch: Sketch) -> None:
+        nonlocal number
+        number += 1
+        sketching.write_sketch(sketch, name())
+        talk.say(f"{name()}: {sketch.count:,} rows so far")
+
+    job = sketching.Job(
+        data, columns, dtype, on_bad, wishes, operator_file, None if target == "-" else target, resume, checkpoint_every
+    )
+    done = sketching.sketch_job(job, talk, every=every, snapshot=snapshot)
+    number += 1
+    size = sketching.write_sketch(done.sketch, name())
+    if target != "-":
+        checkpoints.remove(checkpoints.path_of(target))
+    words = sketching.summary(done.sketch, size, done.source.n_bytes)
+    talk.say(f"{name() if target != '-' else 'sketch'}: {words}, in {duration(done.seconds['sketch'])}")
+    talk.facts({"output": name(), **sketching.facts_of(done, size)})

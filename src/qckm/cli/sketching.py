@@ -1,0 +1,241 @@
+"""What `sketch` and `fit` share: from a source to a sketch, with progress, checkpoints, snapshots and Ctrl-C."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import click
+
+from qckm import checkpoints, files
+from qckm.checkpoints import Checkpoint
+from qckm.cli.progress import Progress
+from qckm.cli.talk import Talk, size
+from qckm.errors import QckmError
+from qckm.operator import SketchOperator
+from qckm.planning import Plan, Planned, draw_operator
+from qckm.runs import OnBad, State, states
+from qckm.sketch import Sketch
+from qckm.sources import Source, open_source
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What to sketch, and how."""
+
+    data: tuple[str, ...]
+    columns: tuple[str, ...] | None
+    dtype: str
+    on_bad: OnBad
+    plan: Plan
+    operator_file: str | None
+    output: str | None  # the checkpoint lies beside it
+    resume: bool
+    checkpoint_every: float
+
+
+@dataclass(frozen=True, eq=False)
+class Sketched:
+    """A sketch, the source it is of, the pilot's centroids if there was a pilot, and the seconds each part took."""
+
+    sketch: Sketch
+    source: Source
+    centers: Any
+    seconds: dict[str, float]
+
+
+def load_operator(path: str) -> SketchOperator:
+    """Return the operator of a .qckm file."""
+    return read_sketch(path).operator
+
+
+def read_sketch(path: str) -> Sketch:
+    """Read a sketch file, or standard input for "-"."""
+    if path == "-":
+        try:
+            return files.loads(sys.stdin.buffer.read())
+        except QckmError as error:
+            raise type(error)(f"standard input: {error}") from error
+    return files.load(path)
+
+
+def open_job(job: Job) -> tuple[Source, SketchOperator | None]:
+    """Open the data and the operator's file; the operator's columns are the default."""
+    operator = load_operator(job.operator_file) if job.operator_file else None
+    usual = operator.feature_names if operator is not None else None
+    return open_source(list(job.data), job.columns, job.dtype, usual), operator
+
+
+def sketch_job(
+    job: Job, talk: Talk, want_centers: bool = False, every: float | None = None, snapshot: Any = None
+) -> Sketched:
+    """Sketch the data of a job. `snapshot(sketch)` is called every so many seconds, where that is asked for."""
+    began = time.perf_counter()
+    source, operator = open_job(job)
+    if job.resume and (source.once or job.output is None):
+        raise click.UsageError("--resume needs files, which can be read again, and an output (-o).")
+    path = None if source.once or job.output is None else checkpoints.path_of(job.output)
+    options = _options(job, operator)
+    start = _resumed(path, source, options, job.resume, talk) if path else None
+    planned = Planned(operator, None) if operator is not None else None
+    if planned is None and start is not None and not want_centers:
+        planned = Planned(start.sketch.operator, None)
+    if planned is None:
+        planned = draw_operator(source, job.plan, want_centers)
+    for words in planned.words:
+        talk.say(words)
+    if start is None:
+        start = State(planned.operator.empty())
+    ready = time.perf_counter()
+    save = _saver(path, source, options)
+    state = _run(job, talk, start, source, save, every, snapshot)
+    source.require_unchanged()
+    done = time.perf_counter()
+    _remarks(state.sketch, talk)
+    return Sketched(state.sketch, source, planned.centers, {"prepare": ready - began, "sketch": done - ready})
+
+
+def _run(
+    job: Job,
+    talk: Talk,
+    start: State,
+    source: Source,
+    save: Callable[[State], str] | None,
+    every: float | None,
+    snapshot: Any,
+) -> State:
+    state = start
+    saved = shot = time.monotonic()
+    try:
+        with Progress(talk, source.n_rows, source.n_bytes, start) as progress:
+            tick = min(every, 0.5) if every else None
+            for state in states(start.sketch.operator, source, start, job.on_bad, tick):  # noqa: B007, it is the result
+                progress.update(state)
+                now = time.monotonic()
+                if save and now - saved >= job.checkpoint_every:
+                    save(state)
+                    saved = time.monotonic()
+                if every and now - shot >= every:
+                    snapshot(state.sketch)
+                    shot = now
+    except KeyboardInterrupt:
+        if save:
+            talk.say(f"stopped after {state.sketch.count:,} rows; {save(state)} holds them.")
+            talk.say(f"continue with: {_command()}")
+        raise
+    return state
+
+
+def _saver(path: str | None, source: Source, options: dict[str, Any]) -> Callable[[State], str] | None:
+    if path is None:
+        return None
+
+    def save(state: State) -> str:
+        checkpoints.save(Checkpoint(state, source.stamps, options), path)
+        return path
+
+    return save
+
+
+def _resumed(path: str, source: Source, options: dict[str, Any], resume: bool, talk: Talk) -> State | None:
+    found = checkpoints.load(path) if resume else None
+    if found is not None:
+        checkpoints.require_same(found, source.stamps, options, path)
+        talk.say(f"resuming after {found.state.sketch.count:,} rows")
+        return found.state
+    if not resume:
+        try:
+            left = checkpoints.load(path) is not None
+        except QckmError:
+            left = True
+        if left:
+            talk.say(f"{path} is left of an earlier run; starting anew (--resume would continue it)")
+    return None
+
+
+def _options(job: Job, operator: SketchOperator | None) -> dict[str, Any]:
+    """Return what must be the same for a run to be continued, as JSON gives it back."""
+    return {
+        "columns": None if job.columns is None else list(job.columns),
+        "dtype": job.dtype,
+        "on_bad": job.on_bad,
+        "operator": None if operator is None else operator.fingerprint,
+        **(asdict(job.plan) if operator is None else {}),
+    }
+
+
+def _remarks(sketch: Sketch, talk: Talk) -> None:
+    if sketch.skipped:
+        talk.say(f"skipped {sketch.skipped:,} bad rows")
+    if sketch.saturated:
+        share = sketch.saturated / sketch.count
+        talk.say(
+            f"{sketch.saturated:,} rows ({share:.2%}) lie farther from the origin than can be coded, and were clipped: "
+            "use a larger --scale, or leave --scale to the pilot, which also finds the origin"
+        )
+
+
+def _command() -> str:
+    words = ["qckm", *sys.argv[1:]]
+    return shlex.join(words if "--resume" in words else [*words, "--resume"])
+
+
+def facts_of(sketched: Sketched, n_bytes: int) -> dict[str, Any]:
+    """Return what is worth knowing of a sketch that was just made."""
+    sketch, operator = sketched.sketch, sketched.sketch.operator
+    return {
+        "rows": sketch.count,
+        "skipped": sketch.skipped,
+        "saturated": sketch.saturated,
+        "inputs": [table.label for table in sketched.source.tables][:100],
+        "n_inputs": len(sketched.source.tables),
+        "data_bytes": sketched.source.n_bytes,
+        "sketch_bytes": n_bytes,
+        **operator_facts(operator),
+        "seconds": sketched.seconds,
+    }
+
+
+def operator_facts(operator: SketchOperator) -> dict[str, Any]:
+    """Return what is worth knowing of an operator."""
+    return {
+        "features": operator.n_features,
+        "feature_names": operator.feature_names,
+        "frequencies": operator.n_frequencies,
+        "measurements": operator.n_measurements,
+        "signature": operator.signature.name,
+        "dither": operator.dither,
+        "law": operator.law,
+        "scale": operator.scale,
+        "standardized": bool((operator.units != 1).any()),
+        "fingerprint": operator.fingerprint,
+    }
+
+
+def write_sketch(sketch: Sketch, output: str) -> int:
+    """Write a sketch to a file or, for "-", to stdout; return its size."""
+    from qckm.cli.talk import stdout_bytes
+
+    data = files.dumps(sketch)
+    if output == "-":
+        stdout_bytes(data)
+    else:
+        files.write_atomically(output, data)
+    return len(data)
+
+
+def sketch_output(output: str | None) -> str:
+    """Return where a sketch goes: the file asked for, or stdout unless that is a terminal."""
+    if output is None and sys.stdout.isatty():
+        raise click.UsageError("A sketch is no text for a terminal: give it a name with -o.")
+    return output or "-"
+
+
+def summary(sketch: Sketch, n_bytes: int, source_bytes: int | None) -> str:
+    """Return one line about a sketch."""
+    shrunk = f", {source_bytes / n_bytes:,.0f} times less than the data" if source_bytes else ""
+    return f"{sketch.count:,} rows in {size(n_bytes)}{shrunk}"

@@ -1,0 +1,34 @@
+"""`qckm subtract`: forget rows, or cut a window out of cumulative sketches."""
+
+from __future__ import annotations
+
+import click
+
+from qckm.cli import sketching
+from qckm.cli.talk import Talk, talk_options
+from qckm.errors import QckmError
+
+
+@click.command()
+@click.argument("whole")
+@click.argument("parts", nargs=-1, required=True, metavar="PART...")
+@click.option("--output", "-o", help="The .qckm file. [default: stdout]")
+@talk_options
+def command(whole: str, parts: tuple[str, ...], output: str | None, talk: Talk) -> None:
+    r"""Take the rows of each PART out of WHOLE, exactly.
+
+    \b
+    Examples:
+      qckm subtract all.qckm withdrawn.qckm -o rest.qckm
+      qckm subtract 14h.qckm 13h.qckm -o last-hour.qckm     # of snapshots: sketch --every
+    """
+    target = sketching.sketch_output(output)
+    total = sketching.read_sketch(whole)
+    for path in parts:
+        try:
+            total = total - sketching.read_sketch(path)
+        except QckmError as error:
+            raise type(error)(f"{path}: {error}") from error
+    size = sketching.write_sketch(total, target)
+    talk.say(sketching.summary(total, size, None))
+    talk.facts({"output": target, "rows": total.count, "skipped": total.skipped, "sketch_bytes": size})

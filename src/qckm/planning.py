@@ -1,0 +1,126 @@
+"""From a source and a few wishes to an operator: what `qckm operator`, `sketch` and `fit` share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qckm.errors import OperatorError
+from qckm.operator import Dither, SketchOperator
+from qckm.random import spawn
+from qckm.rows import Floats
+from qckm.scale import DEFAULT_LAW, PILOT_ROWS, Pilot, choose_n_frequencies, choose_settings, draw_pilot
+from qckm.sources import Source, sample_rows
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was asked for; None where it is left to the pilot.
+
+    Parameters
+    ----------
+    n_clusters : int, optional
+        K: needed for the scale and for m, unless both are given.
+    n_frequencies : int, optional
+        m.
+    scale : float, optional
+        In data units, or in standard deviations if standardised.
+    law, signature, dither : str
+    standardize : bool
+        Whether each column counts in its own standard deviation, as the pilot sees it.
+    seed : int
+    """
+
+    n_clusters: int | None = None
+    n_frequencies: int | None = None
+    scale: float | None = None
+    law: str = "auto"
+    signature: str = "one-bit"
+    dither: Dither = "paired"
+    standardize: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """An operator, the pilot's own centroids to start a decoder from (if there was a pilot), and words to the user."""
+
+    operator: SketchOperator
+    centers: Floats | None
+    words: tuple[str, ...] = ()
+
+
+def draw_operator(source: Source, plan: Plan, want_centers: bool = False) -> Planned:
+    """Draw the operator; look at a pilot only where a wish was left open, or its centroids are wanted.
+
+    With scale and m given, and no standardising, no row is read and phases count from 0: the same wishes give the same
+    operator everywhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from qckm.sources import open_source
+    >>> rows = np.random.default_rng(0).normal(size=(1000, 2)) * [1, 1000]
+    >>> planned = draw_operator(open_source(rows), Plan(n_clusters=3, standardize=True))
+    >>> planned.operator.units.round(-1).tolist(), planned.operator.n_frequencies
+    ([0.0, 980.0], 100)
+    """
+    n, n_clusters = source.n_features, plan.n_clusters
+    if n_clusters is None and (plan.scale is None or plan.n_frequencies is None):
+        raise OperatorError("Expected the number of clusters (-k), or both --scale and --frequencies, got neither.")
+    for_pilot, for_operator, _ = spawn(plan.seed, 3)
+    units, origin, scale, centers = np.ones(n), np.zeros(n), plan.scale, None
+    words: list[str] = []
+    if plan.scale is None or plan.standardize or want_centers:
+        pilot = draw_pilot(sample_rows(source, PILOT_ROWS, for_pilot), None, for_pilot)
+        if plan.standardize:
+            units = _deviations(pilot)
+            constant = [name for name, unit in zip(source.selection.names, units, strict=True) if unit == 0]
+            units[units == 0] = 1.0
+            if constant:
+                words.append(f"constant in the pilot, left as they are: {', '.join(constant)}")
+        settings = choose_settings(Pilot(pilot.rows / units, pilot.weights), n_clusters or 1, for_pilot)
+        scale, origin = plan.scale or settings.scale, settings.origin * units
+        centers = settings.centers * units if n_clusters else None
+        if source.once:
+            words.append(
+                f"the scale is that of the first {int(pilot.weights.sum())} rows of the pipe: if the others differ, use "
+                "--operator or --scale"
+            )
+    operator = SketchOperator.draw(
+        n_features=n,
+        n_frequencies=plan.n_frequencies or choose_n_frequencies(n, n_clusters or 1),
+        scale=float(scale or 1.0),
+        law=DEFAULT_LAW if plan.law == "auto" else plan.law,
+        signature=plan.signature,
+        dither=plan.dither,
+        origin=origin,
+        units=units,
+        random_state=for_operator,
+        feature_names=source.feature_names,
+    )
+    return Planned(operator, centers, tuple(words))
+
+
+def pilot_centers(source: Source, plan: Plan, operator: SketchOperator) -> Floats:
+    """Return the centroids of a pilot for an operator made elsewhere."""
+    for_pilot, _, _ = spawn(plan.seed, 3)
+    pilot = draw_pilot(sample_rows(source, PILOT_ROWS, for_pilot), None, for_pilot)
+    scaled = Pilot(pilot.rows / operator.units, pilot.weights)
+    centers: Floats = choose_settings(scaled, plan.n_clusters or 1, for_pilot).centers * operator.units
+    return centers
+
+
+def decoder_seed(plan: Plan) -> int:
+    """Return the decoder's seed: independent of the pilot's and the operator's."""
+    return int(spawn(plan.seed, 3)[2].integers(2**63))
+
+
+def _deviations(pilot: Pilot) -> Floats:
+    """Return the standard deviation of each column, rounded to a few bits: the last ones depend on the processor."""
+    squares = np.average((pilot.rows - pilot.mean()) ** 2, axis=0, weights=pilot.weights)
+    fraction, exponent = np.frexp(np.sqrt(squares))
+    deviations: Floats = np.ldexp(np.rint(fraction * 2**7) / 2**7, exponent)
+    constant = np.ptp(pilot.rows, axis=0) == 0
+    return np.where(constant, 0.0, deviations)

@@ -1,0 +1,171 @@
+"""From what the user holds, a path, a glob, a folder, a frame, an array, to a Source."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from qckm.errors import SourceError
+from qckm.sources.raw import SNIFF, Peekable, format_of, open_file, open_stdin
+from qckm.sources.source import Source, Stamp, select
+from qckm.sources.table import Table
+
+# What a folder is searched for; a file that is named is opened whatever its name.
+_DATA = (".parquet", ".pq", ".csv", ".tsv", ".arrow", ".arrows", ".feather", ".ipc", ".npy", ".npz")
+_COMPRESSED = (".gz", ".zst", ".bz2", ".lz4")
+
+
+def open_source(
+    data: Any, columns: Sequence[str] | None = None, dtype: str = "auto", usual: Sequence[str] | None = None
+) -> Source:
+    """Open rows wherever they are.
+
+    Parameters
+    ----------
+    data : path, array, frame, or list of them
+        Paths: Parquet, CSV or TSV (plain, gzip, zstd, bz2, lz4), Arrow IPC files and streams, .npy, .npz; folders and
+        globs of these, read in the order of their names; "-" for standard input (CSV or an Arrow stream). Arrays:
+        NumPy, memory maps, and tensors through DLPack. Frames: pandas, polars (also lazy), Arrow, DuckDB relations.
+    columns : sequence of str, optional
+        The columns to read, in this order; all by default, which must then be numbers. Columns without names are
+        called "0", "1", … The keys of hive partitions (year=2026/…) are columns when named here.
+    dtype : {"auto", "float32", "float64"}
+        What values are read as. "auto": float32 where all columns are, else float64.
+    usual : sequence of str, optional
+        The columns to read where none are asked for, if columns have names: those of an operator or a model.
+
+    Returns
+    -------
+    Source
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> source = open_source(np.arange(6.0).reshape(3, 2))
+    >>> [batch.rows.tolist() for batch in source.batches()]
+    [[[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]]
+    """
+    if dtype not in ("auto", "float32", "float64"):
+        raise SourceError(f"Expected dtype 'auto', 'float32' or 'float64', got {dtype!r}.")
+    several = isinstance(data, (list, tuple)) and all(
+        isinstance(one, (str, os.PathLike)) or _is_rows(one) for one in data
+    )
+    tables = [table for one in (data if several else [data]) for table in _open(one)]
+    if not tables:
+        raise SourceError("Expected data, got none.")
+    if sum(table.once for table in tables) and len(tables) > 1:
+        raise SourceError("Expected standard input alone, got other data beside it.")
+    stamps = tuple(Stamp.of(table.path) for table in tables if table.path is not None)
+    wanted = usual if columns is None and tables[0].named else columns
+    return Source(tuple(tables), select(tables, wanted, dtype), stamps)
+
+
+def _is_rows(value: Any) -> bool:
+    from qckm.sources.frames import is_frame
+
+    return isinstance(value, np.ndarray) or is_frame(value)
+
+
+def _open(data: Any) -> list[Table]:
+    if isinstance(data, (str, os.PathLike)):
+        return _open_path(os.fspath(data))
+    from qckm.sources import arrays, frames
+
+    if not isinstance(data, np.ndarray):
+        if frames.is_frame(data):
+            return [frames.open_frame(data)]
+        if hasattr(data, "__dlpack__"):
+            data = arrays.from_dlpack(data)
+    return [arrays.ArrayTable(data)]
+
+
+def _open_path(path: str) -> list[Table]:
+    if path == "-":
+        return [_open_stdin()]
+    path = os.path.expanduser(path)
+    if not os.path.exists(path) and glob.has_magic(path):
+        found = sorted(name for name in glob.glob(path, recursive=True) if os.path.isfile(name))
+        if not found:
+            raise SourceError(f"{path}: expected files, found none of that pattern.")
+        return [_open_one(name) for name in found]
+    if os.path.isdir(path):
+        inside = _files_in(path)
+        if not inside:
+            raise SourceError(f"{path}: expected data files ({', '.join(_DATA)}) in this folder, found none.")
+        return [_open_one(name) for name in inside]
+    return [_open_one(path)]
+
+
+def _files_in(folder: str) -> list[str]:
+    found = []
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+        for name in names:
+            plain = name.lower()
+            for ending in _COMPRESSED:
+                plain = plain.removesuffix(ending)
+            if plain.endswith(_DATA) and not name.startswith((".", "_")):
+                found.append(os.path.join(parent, name))
+    return sorted(found)
+
+
+def _open_one(path: str) -> Table:
+    """Open a file by what is in it; names of files may say anything."""
+    with open_file(path) as stream:  # raises as open does: the command line says it in a sentence
+        start = stream.peek(SNIFF)
+    kind = format_of(start)
+    if kind == "parquet":
+        from qckm.sources.parquet import ParquetTable
+
+        return ParquetTable(path)
+    if kind == "numpy":
+        from qckm.sources.arrays import open_numpy
+
+        return open_numpy(path)
+    if kind == "arrow-file":
+        from qckm.sources.ipc import open_arrow_file
+
+        return open_arrow_file(path)
+    if kind == "arrow-stream":
+        from qckm.sources.ipc import open_arrow_stream
+
+        return open_arrow_stream(lambda: open_file(path), path, path)
+    return _open_text(kind, path)
+
+
+def _open_text(kind: str, path: str) -> Table:
+    from qckm.sources.csv import CsvTable
+    from qckm.sources.raw import decompressed
+
+    if kind == "unknown":  # compressed, perhaps: then it is what is inside that counts
+        with open_file(path) as file:
+            kind = format_of(decompressed(file, path).peek(SNIFF))
+    if kind == "sketch":
+        raise SourceError(f"{path}: expected rows, got a sketch. See `qckm info`, `qckm decode` or `qckm merge`.")
+    if kind != "csv":
+        raise SourceError(f"{path}: expected Parquet, CSV, Arrow or NumPy data, got something else.")
+    return CsvTable(lambda: open_file(path), path, path)
+
+
+def _open_stdin() -> Table:
+    stream = open_stdin()
+    kind = format_of(stream.peek(4))  # no more: an endless pipe may be slow to give any
+
+    def once() -> Peekable:
+        return stream
+
+    if kind == "arrow-stream":
+        from qckm.sources.ipc import open_arrow_stream
+
+        return open_arrow_stream(once, "standard input")
+    if kind not in ("csv", "unknown"):
+        raise SourceError(
+            f"Expected CSV or an Arrow stream on standard input, got {kind} data: give the file's name instead."
+        )
+    from qckm.sources.csv import CsvTable
+
+    return CsvTable(once, "standard input")

@@ -1,0 +1,63 @@
+"""Reading ahead in a thread, so that reading and sketching overlap."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator
+from typing import TypeVar
+
+Item = TypeVar("Item")
+_END = object()
+
+
+def prefetch(items: Iterator[Item], depth: int = 2, tick: float | None = None) -> Iterator[Item | None]:
+    """Yield the items of an iterator that runs in a thread, at most `depth` ahead.
+
+    With `tick`, None is yielded when nothing came for so many seconds: a pipe may be silent while a clock runs.
+    """
+    ready: queue.Queue[object] = queue.Queue(depth)
+    stop = threading.Event()
+
+    def put(item: object) -> bool:
+        while not stop.is_set():
+            try:
+                ready.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def work() -> None:
+        try:
+            for item in items:
+                if not put(item):
+                    return
+        except BaseException as error:
+            put(_Failure(error))
+        else:
+            put(_END)
+
+    # A daemon: it may wait for a pipe that never ends when the program is told to.
+    threading.Thread(target=work, name="qckm-reader", daemon=True).start()
+    try:
+        while True:
+            try:
+                item = ready.get(timeout=tick)
+            except queue.Empty:
+                yield None
+                continue
+            if item is _END:
+                return
+            if isinstance(item, _Failure):
+                raise item.error
+            yield item  # type: ignore[misc]
+    finally:
+        stop.set()
+
+
+class _Failure:
+    """An error on its way from one thread to the other."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error

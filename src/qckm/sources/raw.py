@@ -1,0 +1,119 @@
+"""Bytes: files and pipes, looked at before they are read, and decompressed on the way."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import Any
+
+import pyarrow as pa
+
+from qckm.errors import SourceError
+
+SNIFF = 1 << 16
+_COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
+_FORMATS = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow-file",
+    b"\xff\xff\xff\xff": "arrow-stream",
+    b"\x93NUMPY": "numpy",
+    b"PK\x03\x04": "numpy",
+    b"\x89QCKM": "sketch",
+}
+
+
+class Peekable(io.RawIOBase):
+    """A stream whose first bytes can be looked at. A read returns what is there: it does not wait to be full."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._ahead, self.taken = stream, b"", 0
+
+    def peek(self, size: int) -> bytes:
+        """Return the first bytes without taking them."""
+        while len(self._ahead) < size:
+            more = self._stream.read(size - len(self._ahead))
+            if not more:
+                break
+            self._ahead += more
+        return self._ahead[:size]
+
+    def peek_lines(self, lines: int, limit: int) -> bytes:
+        """Return the first bytes, up to so many line ends: a slow pipe is not waited for longer than that."""
+        while self._ahead.count(b"\n") < lines and len(self._ahead) < limit:
+            more = self._stream.read(limit - len(self._ahead))
+            if not more:
+                break
+            self._ahead += more
+        return self._ahead[:limit]
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Take bytes: at least one, unless the stream has ended."""
+        if size is None or size < 0:
+            return self.readall()
+        found = self._ahead[:size] if self._ahead else bytes(self._stream.read(size) or b"")
+        self._ahead = self._ahead[len(found) :]
+        self.taken += len(found)
+        return found
+
+    def readall(self) -> bytes:
+        """Take all that is left."""
+        parts = []
+        while part := self.read(1 << 20):
+            parts.append(part)
+        return b"".join(parts)
+
+    def readable(self) -> bool:
+        """Say yes: io and pyarrow ask."""
+        return True
+
+    def close(self) -> None:
+        """Close what is below, too."""
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+
+def open_file(path: str) -> Peekable:
+    """Open a file for reading its bytes."""
+    return Peekable(open(path, "rb", buffering=0))  # closed by whoever reads
+
+
+def open_stdin() -> Peekable:
+    """Open standard input; it stays open when we are done."""
+    return Peekable(os.fdopen(os.dup(0), "rb", buffering=0))
+
+
+def decompressed(stream: Peekable, label: str) -> Peekable:
+    """Return the stream's plain bytes; `taken` of the given one still counts what was read of the file."""
+    start = stream.peek(4)
+    for magic, name in _COMPRESSIONS.items():
+        if start.startswith(magic):
+            try:
+                return Peekable(_Decompressor(pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), name), label))
+            except (pa.ArrowException, NotImplementedError) as error:
+                raise SourceError(f"{label}: {name} cannot be decompressed here: {error}") from error
+    return stream
+
+
+class _Decompressor:
+    """pyarrow's decompressor, with errors that name the file."""
+
+    def __init__(self, stream: Any, label: str) -> None:
+        self._stream, self._label = stream, label
+
+    def read(self, size: int) -> bytes:
+        try:
+            return bytes(self._stream.read(size))
+        except (pa.ArrowException, OSError) as error:
+            raise SourceError(f"{self._label}: cannot be decompressed: {error}") from error
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def format_of(start: bytes) -> str:
+    """Tell a format by its first bytes; text is taken for CSV."""
+    for magic, name in _FORMATS.items():
+        if start.startswith(magic):
+            return name
+    return "unknown" if b"\0" in start else "csv"

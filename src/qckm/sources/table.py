@@ -1,0 +1,67 @@
+"""Table: one file, frame or array. It knows its columns, and yields its rows in order from any row on."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Rows = npt.NDArray[Any]
+# Rows of a table, and how many of its bytes have been read to get there.
+Chunk = tuple[Rows, int]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's name, whether it holds numbers, and what it holds in the words of its format."""
+
+    name: str
+    numeric: bool
+    kind: str
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The columns to read, by name, and the floats to read them as: float32, float64, or what they are ("auto")."""
+
+    names: tuple[str, ...]
+    dtype: str = "auto"
+
+    def dtype_of(self, single: bool) -> npt.DTypeLike:
+        """Return the type of the rows; `single` says whether all columns fit in float32."""
+        if self.dtype != "auto":
+            return np.dtype(self.dtype)
+        return np.float32 if single else np.float64
+
+
+class Table(ABC):
+    """One file, frame or array of rows."""
+
+    label: str  # what errors call it
+    path: str | None = None  # where it lies, if it is a file
+    named: bool = True  # whether its columns have names; else they are called "0", "1", …
+    once: bool = False  # whether it can be read only once: a pipe
+    n_rows: int | None = None
+    n_bytes: int | None = None
+
+    @abstractmethod
+    def columns(self) -> list[Column]:
+        """List the columns."""
+
+    @abstractmethod
+    def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
+        """Yield the rows from `first_row` on, at most `batch_rows` at a time."""
+
+    def blocks(self) -> list[tuple[int, int]] | None:
+        """List (first row, rows) of parts that can be read alone without reading what lies before; None if none can."""
+        return None
+
+
+def split(rows: Rows, batch_rows: int) -> Iterator[Rows]:
+    """Cut rows into batches."""
+    for start in range(0, len(rows), batch_rows):
+        yield rows[start : start + batch_rows]
