@@ -116,7 +116,7 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
-    """Give a new file beside the path to write to; at the end it takes the path's place, or goes if there was an error."""
+    """Give a new file beside the path to write to; at the end it takes the path's place, or goes after an error."""
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")

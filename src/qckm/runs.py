@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from qckm.errors import RowsError, SourceError
@@ -21,7 +21,7 @@ class State:
     """A sum and where it has come to: one value, so that whoever stops between two batches has both or neither."""
 
     sketch: Sketch
-    position: Position = Position()
+    position: Position = field(default_factory=Position)
     bytes_done: int = 0
 
 

@@ -88,7 +88,7 @@ def command(
     if report_output:
         from qckm.cli.report import write_report
 
-        write_report(model, done.sketch, None if done.source.once else done.source, report_output)
+        write_report(model, None if done.source.once else done.source, report_output)
     decoding.write_model(model, target, talk)
     if target != "-":
         checkpoints.remove(checkpoints.path_of(target))

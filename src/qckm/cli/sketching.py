@@ -113,7 +113,7 @@ def _run(
     try:
         with Progress(talk, source.n_rows, source.n_bytes, start) as progress:
             tick = min(every, 0.5) if every else None
-            for state in states(start.sketch.operator, source, start, job.on_bad, tick):  # noqa: B007, it is the result
+            for state in states(start.sketch.operator, source, start, job.on_bad, tick):
                 progress.update(state)
                 now = time.monotonic()
                 if save and now - saved >= job.checkpoint_every:

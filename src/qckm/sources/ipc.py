@@ -24,7 +24,9 @@ class BatchesTable(Table):
         once: bool = False,
     ) -> None:
         self.label, self.once, self._open = label, once, open_batches
-        self._first = self._opened()
+        # Opened for its schema, and read from there: some connections allow one open result at a time.
+        self._waiting = self._opened()
+        self._schema = self._waiting[0]
 
     def _opened(self) -> Any:
         try:
@@ -34,11 +36,12 @@ class BatchesTable(Table):
 
     def columns(self) -> list[Column]:
         """List the columns."""
-        return columns_of(self._first[0])
+        return columns_of(self._schema)
 
     def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
         """Yield rows; those before `first_row` are read and dropped."""
-        _, batches, taken = self._first if self.once else self._opened()
+        _, batches, taken = self._waiting or self._opened()
+        self._waiting = None
         row = 0
         try:
             for batch in batches:

@@ -1,0 +1,113 @@
+"""How fast is `qckm sketch` of a Parquet file, beside what it is made of: pyarrow reading alone, the kernel alone?
+
+    python benchmarks/cli_throughput.py --rows 100000000 --columns 10
+
+Each round runs the three one after the other; the median of the rounds' ratios counts, as the machine is not ours alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import qckm
+
+GROUP = 1_000_000
+RESULTS = Path(__file__).parent / "results"
+
+
+def make(path: Path, rows: int, n: int) -> None:
+    """Write a mixture of ten Gaussians, a row group of a million rows at a time."""
+    rng = np.random.default_rng(0)
+    centers = rng.normal(size=(10, n)).astype(np.float32) * 2
+    schema = pa.schema([pa.field(f"x{j}", pa.float32()) for j in range(n)])
+    with pq.ParquetWriter(path, schema, use_dictionary=False) as writer:
+        for start in range(0, rows, GROUP):
+            size = min(GROUP, rows - start)
+            X = centers[rng.integers(10, size=size)] + rng.standard_normal((size, n), np.float32)
+            writer.write_table(pa.table({f"x{j}": X[:, j] for j in range(n)}, schema))
+
+
+def read_alone(path: Path) -> float:
+    began = time.perf_counter()
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        for batch in file.iter_batches(batch_size=1 << 18):
+            assert batch.num_rows
+    return time.perf_counter() - began
+
+
+def sketch_alone(operator: qckm.SketchOperator, rows: int, n: int) -> float:
+    X = np.random.default_rng(0).normal(size=(1 << 20, n)).astype(np.float32)
+    operator.sketch(X[:1000])  # compiles
+    began = time.perf_counter()
+    for start in range(0, rows, len(X)):
+        operator.sketch(X[: min(len(X), rows - start)])
+    return time.perf_counter() - began
+
+
+def command_line(path: Path, operator: Path, out: Path) -> tuple[float, float, float]:
+    """Return the seconds of the whole command, of its sketching, and the peak memory in MB."""
+    words = [sys.executable, "-m", "qckm", "sketch", path, "--operator", operator, "-o", out, "--json", "--quiet"]
+    began = time.perf_counter()
+    process = subprocess.Popen(words, stdout=subprocess.PIPE)
+    text = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    assert status == 0
+    return time.perf_counter() - began, json.loads(text)["seconds"]["sketch"], usage.ru_maxrss / 1024
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--columns", type=int, default=10)
+    parser.add_argument("--frequencies", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--file", type=Path)
+    options = parser.parse_args()
+    n, rows = options.columns, options.rows
+    with tempfile.TemporaryDirectory() as folder:
+        path = options.file or Path(folder) / "rows.parquet"
+        if not path.exists():
+            make(path, rows, n)
+        names = [f"x{j}" for j in range(n)]
+        op = qckm.SketchOperator.draw(n, options.frequencies, scale=3.5, random_state=0, feature_names=names)
+        operator, out = Path(folder) / "op.qckm", Path(folder) / "out.qckm"
+        op.empty().save(operator)
+        rounds = []
+        for _ in range(options.rounds):
+            reading, sketching = read_alone(path), sketch_alone(op, rows, n)
+            whole, inner, memory = command_line(path, operator, out)
+            assert qckm.load(out).count == rows
+            rounds.append((reading, sketching, whole, inner, memory))
+        reading, sketching, whole, inner, memory = (statistics.median(column) for column in zip(*rounds, strict=True))
+        ratio = statistics.median(max(r, s) / w for r, s, w, _, _ in rounds)
+        both = statistics.median((r + s) / w for r, s, w, _, _ in rounds)
+        lines = [
+            f"{rows:,} × {n} float32, {path.stat().st_size / 1e9:.2f} GB of Parquet, m = {options.frequencies} one-bit "
+            f"paired, {os.cpu_count()} cores, median of {options.rounds} rounds",
+            f"pyarrow reading alone          {reading:8.1f} s   {rows / reading / 1e6:6.2f} million rows/s",
+            f"sketch kernel alone            {sketching:8.1f} s   {rows / sketching / 1e6:6.2f} million rows/s",
+            f"qckm sketch, the whole command {whole:8.1f} s   {rows / whole / 1e6:6.2f} million rows/s",
+            f"  of this, sketching           {inner:8.1f} s",
+            f"peak memory of the command     {memory:8.0f} MB",
+            f"throughput / that of the slower part alone           {ratio:.2f}   (wanted: 0.8)",
+            f"throughput / that of one part after the other        {both:.2f}",
+        ]
+    print("\n".join(lines))
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"cli-throughput-{rows:.0e}.txt".replace("+0", "")).write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

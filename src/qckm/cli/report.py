@@ -1,0 +1,55 @@
+"""`qckm report`: one HTML file that shows what was found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import numpy as np
+
+from qckm import files
+from qckm.cli import options
+from qckm.cli.talk import Talk, stdout_bytes, talk_options
+from qckm.models import Model, load_model
+from qckm.report import render
+from qckm.sources import Source, open_source, sample_rows
+
+_SAMPLE = 2000
+
+
+@click.command()
+@click.argument("model_file", metavar="MODEL")
+@click.option("--data", multiple=True, help="Data to draw a sample of rows from, for the map and the verdict.")
+@click.option("--output", "-o", help="The HTML file. [default: stdout]")
+@click.option("--columns", "-c", type=options.ColumnNames(), help="Columns of the data. [default: the model's]")
+@talk_options
+def command(model_file: str, data: tuple[str, ...], output: str | None, columns: Any, talk: Talk) -> None:
+    r"""Write one self-contained HTML page about MODEL: no script, no network, nothing beside it.
+
+    \b
+    Examples:
+      qckm report model.json -o report.html
+      qckm report model.json --data 'data/*.parquet' -o report.html
+    """
+    if talk.json and output in (None, "-"):
+        raise click.UsageError("--json and the report both go to stdout: give the report a name with -o.")
+    model = load_model(model_file)
+    source = open_source(list(data), columns, usual=model.feature_names) if data else None
+    size = write_report(model, source, output or "-")
+    talk.say(f"{output or 'report'}: {size:,} bytes")
+    talk.facts({"output": output, "bytes": size})
+
+
+def write_report(model: Model, source: Source | None, output: str) -> int:
+    """Write the page, with a sample of the source's rows if there is one; return its size."""
+    sample = None
+    if source is not None:
+        if source.n_features != model.centers.shape[1]:
+            raise click.UsageError(f"Expected data of {model.centers.shape[1]} columns, got {source.n_features}.")
+        sample = sample_rows(source, _SAMPLE, np.random.default_rng(0))
+    data = render(model, sample).encode()
+    if output == "-":
+        stdout_bytes(data)
+    else:
+        files.write_atomically(output, data)
+    return len(data)

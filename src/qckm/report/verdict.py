@@ -1,0 +1,93 @@
+"""Is the clustering any good? What can be said from the sketch alone, and what a sample of the rows adds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from qckm.models import Model
+from qckm.rows import Floats
+from qckm.threads import one_thread
+
+Grade = Literal["good", "fair", "poor"]
+_ORDER: dict[Grade, int] = {"good": 0, "fair": 1, "poor": 2}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at, how it stands, and in words why."""
+
+    grade: Grade
+    title: str
+    words: str
+
+
+def check(model: Model, sample: Floats | None) -> list[Check]:
+    """Look at everything that is known of a model; what is not known is left out."""
+    facts = model.facts
+    found = [_explained(facts), _clipped(facts), _skipped(facts), _sizes(model)]
+    if sample is not None and len(sample) > 5 * len(model.centers):
+        found.insert(0, _beside_kmeans(model, sample))
+    return [one for one in found if one is not None]
+
+
+def worst(checks: list[Check]) -> Grade:
+    """Return the grade of the whole: that of its worst part."""
+    return max((one.grade for one in checks), key=lambda grade: _ORDER[grade], default="fair")
+
+
+def _beside_kmeans(model: Model, sample: Floats) -> Check:
+    """Compare with k-means of the sample itself, which may keep rows: the rival where that is allowed."""
+    from sklearn.cluster import KMeans
+
+    _, distances = model.nearest(sample)
+    with one_thread():
+        rival = KMeans(len(model.centers), n_init=5, random_state=0).fit((sample - sample.mean(axis=0)) / model.units)
+    ratio = float((distances**2).sum() / rival.inertia_) if rival.inertia_ > 0 else 1.0
+    words = (
+        f"On a sample of {len(sample):,} rows the centroids' squared error is {ratio:.3f} times that of k-means fitted "
+        "to that very sample (best of 5)."
+    )
+    return Check(_graded(ratio, 1.06, 1.25), "Beside k-means", words)
+
+
+def _explained(facts: dict[str, Any]) -> Check | None:
+    share = facts.get("explained")
+    if share is None:
+        return None
+    words = f"The centroids explain {share:.1%} of the sketch's energy."
+    if share < 0.95:
+        words += " More clusters, more frequencies or another scale may explain more."
+    return Check(_graded(1 - share, 0.05, 0.25), "Match with the sketch", words)
+
+
+def _clipped(facts: dict[str, Any]) -> Check | None:
+    if not facts.get("rows"):
+        return None
+    clipped = facts.get("saturated", 0)
+    share = clipped / facts["rows"]
+    words = f"{clipped:,} rows ({share:.2g} of all) lie too far from the middle to be coded: clipped."
+    return Check(_graded(share, 0.001, 0.05), "Outliers", words if share else "No row lies outside the coded range.")
+
+
+def _skipped(facts: dict[str, Any]) -> Check | None:
+    if not facts.get("skipped"):
+        return None
+    share = facts["skipped"] / (facts["skipped"] + facts["rows"])
+    words = f"{facts['skipped']:,} rows ({share:.2g} of all) held a null, a NaN or an infinity and were left out."
+    return Check(_graded(share, 0.01, 0.2), "Bad rows", words)
+
+
+def _sizes(model: Model) -> Check:
+    least = float(np.min(model.weights))
+    fair = 1 / len(model.weights)
+    words = f"The lightest cluster holds {least:.2%} of the rows, the heaviest {float(np.max(model.weights)):.1%}."
+    if least < fair / 50:
+        words += " One so light may be a group of outliers, or a centroid too many."
+    return Check("good" if least >= fair / 50 else "fair", "Sizes", words)
+
+
+def _graded(value: float, good: float, fair: float) -> Grade:
+    return "good" if value <= good else "fair" if value <= fair else "poor"

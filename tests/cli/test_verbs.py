@@ -1,0 +1,211 @@
+"""A day's work with each verb, and what is said when it cannot be done."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import qckm
+from qckm.cli import VERBS
+
+
+def test_fit_finds_the_clusters(folder, facts):
+    found = facts("fit", "part*.parquet", "-k", 3, "-o", "model.json", "--sketch", "s.qckm", "--report", "r.html")
+    assert (found["rows"], found["skipped"], found["n_inputs"]) == (3000, 0, 2)
+    model = qckm.load_model("model.json")
+    nearest = np.sort(model.centers.round(-1) / 10, axis=0)
+    assert nearest.tolist() == [[0, 0], [0, 0], [1, 1]]
+    assert model.feature_names == ("a", "b")
+    assert qckm.load("s.qckm").count == 3000
+    assert "3 clusters in 3,000 rows" in (folder / "r.html").read_text()
+    assert sorted(os.listdir(folder)) == [
+        "model.json", "part0.parquet", "part1.parquet", "r.html", "rows.csv", "rows.npy", "s.qckm",
+    ]  # fmt: skip
+
+
+def test_fit_without_output_prints_csv(folder, qckm_):
+    code, out, err = qckm_("fit", "rows.npy", "-k", 3)
+    assert code == 0
+    assert out.splitlines()[0] == b"cluster,weight,spread,feature 0,feature 1"
+    assert "3,000 rows" in err
+
+
+def test_quiet_says_nothing(folder, qckm_):
+    assert qckm_("fit", "rows.csv", "-k", 3, "-o", "m.csv", "--quiet") == (0, b"", "")
+
+
+def test_standardised_columns_are_found_at_any_scale(folder, facts, qckm_):
+    rows = np.load("rows.npy") * [1.0, 1e6] + [0.0, 1e9]
+    np.save("wild.npy", rows)
+    facts("fit", "wild.npy", "-k", 3, "--standardize", "-o", "m.json")
+    model = qckm.load_model("m.json")
+    assert model.units[1] / model.units[0] == pytest.approx(1e6, rel=0.2)
+    code, out, _ = qckm_("predict", "wild.npy", "-m", "m.json")
+    labels = np.array(out.split()[1:], int)
+    assert code == 0
+    assert np.bincount(labels, minlength=3).min() > 800
+
+
+def test_one_operator_for_many_places(folder, facts, qckm_):
+    facts("operator", "part*.parquet", "-k", 3, "-o", "fleet.qckm")
+    assert qckm.load("fleet.qckm").count == 0
+    for part in range(2):
+        facts("sketch", f"part{part}.parquet", "--operator", "fleet.qckm", "-o", f"{part}.qckm")
+    facts("sketch", "part0.parquet", "part1.parquet", "--like", "0.qckm", "-o", "whole.qckm")
+    assert facts("merge", "0.qckm", "1.qckm", "-o", "both.qckm")["rows"] == 3000
+    assert (folder / "both.qckm").read_bytes() == (folder / "whole.qckm").read_bytes()
+    facts("subtract", "both.qckm", "1.qckm", "-o", "left.qckm")
+    assert qckm.load("left.qckm") == qckm.load("0.qckm")
+    assert len(facts("decode", "both.qckm", "-k", 3, "-o", "m.npz")["centers"]) == 3
+    facts("operator", "--like", "0.qckm", "-o", "again.qckm")
+    assert (folder / "again.qckm").read_bytes() == (folder / "fleet.qckm").read_bytes()
+
+
+def test_sketches_of_different_operators_say_how_to_share_one(folder, qckm_):
+    for seed in range(2):
+        qckm_("sketch", "rows.npy", "--scale", 2, "--frequencies", 20, "--seed", seed, "-o", f"{seed}.qckm")
+    code, _, err = qckm_("merge", "0.qckm", "1.qckm", "-o", "out.qckm")
+    assert code == 1
+    assert "1.qckm: Cannot add sketches of different operators" in err
+    assert "qckm operator" in err
+    assert not (folder / "out.qckm").exists()
+
+
+def test_encode_and_pool_give_the_sketch(folder, facts):
+    facts("operator", "rows.csv", "-k", 3, "-o", "fleet.qckm")
+    assert facts("encode", "rows.csv", "--operator", "fleet.qckm", "-o", "rows.bits")["rows"] == 3000
+    facts("pool", "rows.bits", "--operator", "fleet.qckm", "-o", "pooled.qckm")
+    facts("sketch", "rows.csv", "--operator", "fleet.qckm", "-o", "sketched.qckm")
+    assert qckm.load("pooled.qckm") == qckm.load("sketched.qckm")
+
+
+def test_predict_writes_labels_in_order(folder, facts, qckm_):
+    facts("fit", "part*.parquet", "-k", 3, "-o", "model.parquet")
+    expected = qckm.load_model("model.parquet").predict(np.load("rows.npy"))
+    facts("predict", "part*.parquet", "-m", "model.parquet", "-o", "labels.parquet", "--distance")
+    labels = pq.read_table("labels.parquet")
+    assert labels.column_names == ["cluster", "distance"]
+    assert labels["cluster"].to_pylist() == expected.tolist()
+    _, out, _ = qckm_("predict", "rows.csv", "-m", "model.parquet")
+    assert out.split()[1:] == [str(label).encode() for label in expected]
+
+
+def test_bad_rows(folder, facts, qckm_):
+    (folder / "bad.csv").write_text("a,b\n1,2\n,3\n4,5\n6,7\n8,1\n")
+    code, _, err = qckm_("sketch", "bad.csv", "--scale", 1, "--frequencies", 9, "-o", "bad.qckm")
+    assert code == 1
+    assert "bad.csv" in err
+    assert "row 1" in err
+    assert "'a'" in err
+    assert not (folder / "bad.qckm").exists()
+    found = facts("sketch", "bad.csv", "--scale", 1, "--frequencies", 9, "-o", "bad.qckm", "--on-bad", "skip")
+    assert (found["rows"], found["skipped"]) == (4, 1)
+    assert facts("info", "bad.qckm")["skipped"] == 1
+    facts("fit", "bad.csv", "-k", 2, "-o", "m.json", "--on-bad", "skip")
+    assert facts("predict", "bad.csv", "-m", "m.json", "-o", "l.parquet", "--on-bad", "skip")["skipped"] == 1
+    assert pq.read_table("l.parquet")["cluster"].to_pylist()[1] is None
+
+
+def test_info_knows_sketches_and_models(folder, facts, qckm_):
+    facts("fit", "rows.csv", "-k", 3, "-o", "m.json", "--sketch", "s.qckm")
+    assert facts("info", "s.qckm")["rows"] == 3000
+    assert facts("info", "m.json")["clusters"] == 3
+    code, out, _ = qckm_("info", "s.qckm")
+    assert code == 0
+    assert b"one-bit" in out
+
+
+def test_report_from_a_model_alone_and_with_data(folder, facts):
+    facts("fit", "rows.csv", "-k", 3, "-o", "m.csv")
+    bare = facts("report", "m.csv", "-o", "bare.html")["bytes"]
+    assert facts("report", "m.csv", "--data", "part*.parquet", "-o", "full.html")["bytes"] > bare
+
+
+def test_pipes_of_verbs(folder):
+    def shell(command):
+        environment = {**os.environ, "PATH": os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]}
+        done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, env=environment)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    shell("qckm sketch rows.csv --scale 2 --frequencies 30 -q > a.qckm")
+    merged = shell("cat rows.csv | qckm sketch - --operator a.qckm -q | qckm merge a.qckm - -q | qckm info - --json")
+    assert json.loads(merged)["rows"] == 6000
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["nonsense"],
+        ["fit"],
+        ["fit", "rows.csv"],
+        ["fit", "rows.csv", "-k", "0"],
+        ["fit", "rows.csv", "-k", "many"],
+        ["fit", "rows.csv", "-k", "2", "--decoder", "magic", "-o", "x.json"],
+        ["sketch", "rows.csv", "-o", "x.qckm"],
+        ["sketch", "rows.csv", "--scale", "-1", "--frequencies", "5", "-o", "x.qckm"],
+        ["sketch", "rows.csv", "-k", "2", "--every", "never", "-o", "x.qckm"],
+        ["sketch", "rows.csv", "-k", "2", "-o", "-", "--json"],
+        ["operator", "-k", "2", "-o", "x.qckm"],
+        ["predict", "rows.csv", "-m", "m.json", "-o", "labels.xlsx"],
+        ["fit", "rows.csv", "-k", "2", "--columns", "a,,b", "-o", "x.json"],
+    ],
+)
+def test_wrong_use_exits_with_2(folder, qckm_, words):
+    before = sorted(os.listdir(folder))
+    code, out, err = qckm_(*words)
+    assert (code, out) == (2, b"")
+    assert "Error" in err
+    assert sorted(os.listdir(folder)) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fit", "nowhere.csv", "-k", "2", "-o", "x.json"], "nowhere.csv: No such file"),
+        (["fit", "*.nothing", "-k", "2", "-o", "x.json"], "found none of that pattern"),
+        (["fit", "rows.csv", "-k", "2", "-o", "x.docx"], "ends in .json, .csv, .parquet, .npz"),
+        (["fit", "rows.csv", "-k", "2", "-o", "no/folder/x.json"], "No such file"),
+        (["fit", "rows.csv", "-k", "2", "--columns", "z", "-o", "x.json"], "expected the column(s) z"),
+        (["fit", "rows.csv", "-k", "5000", "-o", "x.json"], "Expected n_clusters <= the 3000"),
+        (["sketch", "rows.csv", "--operator", "rows.csv", "-o", "x.qckm"], "magic bytes"),
+        (["sketch", "rows.csv", "-k", "2", "--law", "none", "-o", "x.qckm"], "law"),
+        (["sketch", "rows.csv", "-k", "2", "--signature", "none", "-o", "x.qckm"], "signature"),
+        (["decode", "rows.csv", "-k", "2"], "magic bytes"),
+        (["predict", "rows.csv", "-m", "rows.csv"], "expected a model file"),
+        (["info", "rows.npy"], "expected a model file"),
+        (["pool", "rows.csv", "--operator", "rows.npy"], "magic bytes"),
+    ],
+)
+def test_what_fails_exits_with_1_and_a_sentence(folder, qckm_, words, said):
+    before = sorted(os.listdir(folder))
+    code, out, err = qckm_(*words)
+    assert (code, out) == (1, b"")
+    assert said in err
+    assert sorted(os.listdir(folder)) == before
+
+
+def test_every_verb_has_help_that_opens_with_what_it_does_and_examples(qckm_):
+    for verb in VERBS:
+        code, out, _ = qckm_(verb, "--help")
+        assert code == 0
+        assert b"Examples:" in out
+    assert b"Examples:" in qckm_("--help")[1]
+    assert qckm_("--version")[1].split()[0] == b"qckm"
+
+
+def test_help_needs_no_numerical_library():
+    code = "import sys; from qckm.cli import run; run(['--help']); "
+    code += "assert not {'numba', 'sklearn', 'pyarrow'} & set(sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(folder):
+    program = os.path.join(os.path.dirname(sys.executable), "qckm")
+    subprocess.run([program, "fit", "rows.csv", "-k", "3", "-o", "m.json", "-q"], check=True)
+    done = subprocess.run(f"'{program}' predict rows.csv -m m.json | head -1", shell=True, capture_output=True)
+    assert b"Traceback" not in done.stderr
