@@ -1,8 +1,8 @@
-"""How fast is `qckm sketch` of a Parquet file, beside what it is made of: pyarrow reading alone, the kernel alone?
+"""How fast is `qckm sketch` of a Parquet file, beside what it is made of: pyarrow alone, and the kernel alone.
 
     python benchmarks/cli_throughput.py --rows 100000000 --columns 10
 
-Each round runs the three one after the other; the median of the rounds' ratios counts, as the machine is not ours alone.
+Each round runs the three one after the other; the median of the rounds' ratios counts: the machine is not ours alone.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ def make(path: Path, rows: int, n: int) -> None:
 
 
 def read_alone(path: Path) -> float:
+    """Return the seconds pyarrow takes to read the columns; unbuffered, which is its fastest way here."""
     began = time.perf_counter()
     with pq.ParquetFile(path, pre_buffer=False) as file:
         for batch in file.iter_batches(batch_size=1 << 18):
@@ -48,6 +49,7 @@ def read_alone(path: Path) -> float:
 
 
 def sketch_alone(operator: qckm.SketchOperator, rows: int, n: int) -> float:
+    """Return the seconds the kernel takes for so many rows that are in memory."""
     X = np.random.default_rng(0).normal(size=(1 << 20, n)).astype(np.float32)
     operator.sketch(X[:1000])  # compiles
     began = time.perf_counter()
@@ -68,6 +70,7 @@ def command_line(path: Path, operator: Path, out: Path) -> tuple[float, float, f
 
 
 def main() -> None:
+    """Measure, print, and keep what was printed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=20_000_000)
     parser.add_argument("--columns", type=int, default=10)

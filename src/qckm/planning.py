@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +10,8 @@ from qckm.errors import OperatorError
 from qckm.operator import Dither, SketchOperator
 from qckm.random import spawn
 from qckm.rows import Floats
+from qckm.scale import DEFAULT_LAW, PILOT_ROWS, Pilot, choose_n_frequencies, choose_settings, draw_pilot
 from qckm.sources import Source, sample_rows
-
-if TYPE_CHECKING:
-    from qckm.scale import Pilot
 
 
 @dataclass(frozen=True)
@@ -69,9 +66,6 @@ def draw_operator(source: Source, plan: Plan, want_centers: bool = False) -> Pla
     >>> planned.operator.units.round(-1).tolist(), planned.operator.n_frequencies
     ([0.0, 980.0], 100)
     """
-    # Here and below: scikit-learn, which clusters the pilot, takes seconds to import.
-    from qckm.scale import DEFAULT_LAW, PILOT_ROWS, Pilot, choose_n_frequencies, choose_settings, draw_pilot
-
     n, n_clusters = source.n_features, plan.n_clusters
     if n_clusters is None and (plan.scale is None or plan.n_frequencies is None):
         raise OperatorError("Expected the number of clusters (-k), or both --scale and --frequencies, got neither.")
@@ -111,8 +105,6 @@ def draw_operator(source: Source, plan: Plan, want_centers: bool = False) -> Pla
 
 def pilot_centers(source: Source, plan: Plan, operator: SketchOperator) -> Floats:
     """Return the centroids of a pilot for an operator made elsewhere."""
-    from qckm.scale import PILOT_ROWS, Pilot, choose_settings, draw_pilot
-
     for_pilot, _, _ = spawn(plan.seed, 3)
     pilot = draw_pilot(sample_rows(source, PILOT_ROWS, for_pilot), None, for_pilot)
     scaled = Pilot(pilot.rows / operator.units, pilot.weights)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.cluster import KMeans
 
 from qckm.errors import QckmError
 from qckm.rows import Floats, require_finite
@@ -108,6 +107,8 @@ def choose_n_frequencies(n_features: int, n_clusters: int) -> int:
 
 def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[Floats, float]:
     """Return K centroids of the pilot and the standard deviation within clusters, in one direction."""
+    from sklearn.cluster import KMeans  # takes seconds to import: only those who need it wait
+
     distinct, n = pilot.rows.shape
     if distinct <= n_clusters:
         return pilot.rows[np.arange(n_clusters) % distinct], 0.0

@@ -30,10 +30,25 @@ class CsvTable(Table):
         self.label, self.path, self.once = label, path, path is None
         self.n_bytes = os.path.getsize(path) if path else None
         self._open = open_stream
-        self._file = open_stream()
-        self._stream = decompressed(self._file, label)
-        # Of a pipe the header and one row have to do: there may be no more for a while.
-        start = self._stream.peek_lines(2, SNIFF) if self.once else self._stream.peek(SNIFF)
+        file, stream = self._opened()
+        try:
+            # Of a pipe the header and one row have to do: there may be no more for a while.
+            self._look(stream.peek_lines(2, SNIFF) if self.once else stream.peek(SNIFF))
+        except BaseException:
+            stream.close()
+            raise
+        self._waiting: tuple[Peekable, Peekable] | None = (file, stream) if self.once else None
+        if not self.once:
+            stream.close()
+
+    def _opened(self) -> tuple[Peekable, Peekable]:
+        """Return the file, which knows how much of it was read, and its plain bytes."""
+        file = self._open()
+        return file, decompressed(file, self.label)
+
+    def _look(self, start: bytes) -> None:
+        """Tell delimiter, header and types from the first lines."""
+        label = self.label
         start = start.removeprefix(_BOM)
         whole = start[: start.rfind(b"\n") + 1] or start
         if not whole.strip():
@@ -54,25 +69,24 @@ class CsvTable(Table):
 
     def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
         """Yield rows; those before `first_row` are read and dropped."""
-        if not self.once:
-            self._stream.close()
-            self._file = self._open()
-            self._stream = decompressed(self._file, self.label)
+        file, stream = self._waiting or self._opened()
         row = 0
-        for block in self._lines():
-            rows = self._parse(block, selection)
-            start = min(len(rows), max(0, first_row - row))
-            row += len(rows)
-            for part in split(rows[start:], batch_rows):
-                yield part, self._file.taken
-        self._stream.close()
+        try:
+            for block in self._lines(stream):
+                rows = self._parse(block, selection)
+                start = min(len(rows), max(0, first_row - row))
+                row += len(rows)
+                for part in split(rows[start:], batch_rows):
+                    yield part, file.taken
+        finally:
+            stream.close()
 
-    def _lines(self) -> Iterator[bytes]:
+    def _lines(self, stream: Peekable) -> Iterator[bytes]:
         """Yield blocks of whole lines, without the header; from a pipe, as soon as there are some."""
         rest, header = b"", self.named
         bom = True
         while True:
-            data = self._stream.read(_BLOCK)
+            data = stream.read(_BLOCK)
             if not data:
                 break
             if bom:

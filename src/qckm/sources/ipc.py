@@ -79,8 +79,17 @@ def open_arrow_stream(open_stream: Callable[[], Peekable], label: str, path: str
 
     def batches() -> tuple[pa.Schema, Iterator[Any], Callable[[], int]]:
         stream = open_stream()
-        reader = pa.ipc.open_stream(pa.PythonFile(stream, mode="r"))
-        return reader.schema, iter(reader), lambda: stream.taken
+        try:
+            reader = pa.ipc.open_stream(pa.PythonFile(stream, mode="r"))
+        except BaseException:
+            stream.close()
+            raise
+
+        def each() -> Iterator[Any]:
+            with stream:
+                yield from reader
+
+        return reader.schema, each(), lambda: stream.taken
 
     table = BatchesTable(label, batches, once=path is None)
     table.path, table.n_bytes = path, os.path.getsize(path) if path else None

@@ -142,8 +142,8 @@ def _open_text(kind: str, path: str) -> Table:
     from qckm.sources.raw import decompressed
 
     if kind == "unknown":  # compressed, perhaps: then it is what is inside that counts
-        with open_file(path) as file:
-            kind = format_of(decompressed(file, path).peek(SNIFF))
+        with decompressed(open_file(path), path) as plain:
+            kind = format_of(plain.peek(SNIFF))
     if kind == "sketch":
         raise SourceError(f"{path}: expected rows, got a sketch. See `qckm info`, `qckm decode` or `qckm merge`.")
     if kind != "csv":

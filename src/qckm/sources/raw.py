@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 from typing import Any
@@ -89,8 +90,10 @@ def decompressed(stream: Peekable, label: str) -> Peekable:
     for magic, name in _COMPRESSIONS.items():
         if start.startswith(magic):
             try:
-                return Peekable(_Decompressor(pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), name), label))
+                plain = pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), name)
+                return Peekable(_Decompressor(plain, stream, label))
             except (pa.ArrowException, NotImplementedError) as error:
+                stream.close()
                 raise SourceError(f"{label}: {name} cannot be decompressed here: {error}") from error
     return stream
 
@@ -98,8 +101,8 @@ def decompressed(stream: Peekable, label: str) -> Peekable:
 class _Decompressor:
     """pyarrow's decompressor, with errors that name the file."""
 
-    def __init__(self, stream: Any, label: str) -> None:
-        self._stream, self._label = stream, label
+    def __init__(self, stream: Any, file: Peekable, label: str) -> None:
+        self._stream, self._file, self._label = stream, file, label
 
     def read(self, size: int) -> bytes:
         try:
@@ -108,7 +111,9 @@ class _Decompressor:
             raise SourceError(f"{self._label}: cannot be decompressed: {error}") from error
 
     def close(self) -> None:
-        self._stream.close()
+        with contextlib.suppress(pa.ArrowException, OSError):  # it may complain that the data end too early
+            self._stream.close()
+        self._file.close()
 
 
 def format_of(start: bytes) -> str:
