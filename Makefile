@@ -4,10 +4,10 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-CODE := src tests experiments examples
+CODE := src tests experiments examples benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types test-lowest experiments clean
+.PHONY: help demo test check format lint types test-lowest test-browser kills experiments clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -18,11 +18,11 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $@
 
-demo: $(READY)  ## cluster a file of 300 000 rows from its sketch, beside KMeans; writes demo-output/
+demo: $(READY)  ## a Parquet file of a million rows → qckm fit → report, beside KMeans; writes demo-output/
 	$(BIN)/python examples/demo.py
 
 test: $(READY)  ## run the tests
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 --ignore tests/browser
 
 check: lint types test  ## what CI runs: format, lint, types, tests
 
@@ -42,6 +42,13 @@ test-lowest: pyproject.toml tests/lowest.txt  ## run the tests with the oldest d
 	.venv-lowest/bin/python -m pip install --quiet --upgrade pip
 	.venv-lowest/bin/python -m pip install --quiet --requirement tests/lowest.txt --editable .
 	.venv-lowest/bin/python -m pytest -q -n 2
+
+test-browser: $(READY)  ## look at the report in headless Chromium (Debian: apt-get install chromium chromium-driver)
+	command -v chromium >/dev/null || apt-get install --yes chromium chromium-driver
+	$(BIN)/python -m pytest -q tests/browser
+
+kills: $(READY)  ## kill -9 a resumable sketch 200 times, and compare the bytes
+	$(BIN)/python experiments/kills.py --kills 200
 
 experiments: $(READY)  ## measure again all that experiments/results holds (an hour)
 	cd experiments && for name in clompr proposition1 quantisation defaults; do ../$(BIN)/python $$name.py || exit 1; done

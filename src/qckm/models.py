@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sklearn.cluster import KMeans
 
 FORMAT = "qckm-model/1"
+_ARRAYS = ("centers", "weights", "spreads", "units")
 # Rows whose distances are worked out at a time.
 _BLOCK = 1 << 14
 
@@ -194,11 +195,8 @@ def _from_json(data: bytes) -> Model:
     content = json.loads(data)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise FileError(f"expected the format {FORMAT!r}")
-    return Model(
-        *(np.array(content[name], np.float64) for name in ("centers", "weights", "spreads", "units")),
-        _names(content["feature_names"]),
-        dict(content["facts"]),
-    )
+    centers, weights, spreads, units = (np.array(content[name], np.float64) for name in _ARRAYS)
+    return Model(centers, weights, spreads, units, _names(content["feature_names"]), dict(content["facts"]))
 
 
 def _from_csv(data: bytes) -> Model:
@@ -226,8 +224,8 @@ def _from_parquet(data: bytes) -> Model:
 def _from_npz(data: bytes) -> Model:
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         notes = json.loads(arrays["notes_json"].tobytes())
-        found = [np.array(arrays[name], np.float64) for name in ("centers", "weights", "spreads", "units")]
-    return Model(*found, _names(notes["feature_names"]), dict(notes["facts"]))
+        centers, weights, spreads, units = (np.array(arrays[name], np.float64) for name in _ARRAYS)
+    return Model(centers, weights, spreads, units, _names(notes["feature_names"]), dict(notes["facts"]))
 
 
 def _names(names: Any) -> tuple[str, ...] | None:

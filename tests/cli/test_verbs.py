@@ -125,6 +125,12 @@ def test_report_from_a_model_alone_and_with_data(folder, facts):
     assert facts("report", "m.csv", "--data", "part*.parquet", "-o", "full.html")["bytes"] > bare
 
 
+def test_demo_does_the_main_job(folder, facts):
+    assert facts("demo", "--rows", 2000, "--folder", "out")["rows"] == 2000
+    assert sorted(os.listdir("out")) == ["model.json", "report.html", "rows.parquet", "rows.qckm"]
+    assert "qckm fit out/rows.parquet -k 10" in (folder / "out" / "report.html").read_text()
+
+
 def test_pipes_of_verbs(folder):
     def shell(command):
         environment = {**os.environ, "PATH": os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]}

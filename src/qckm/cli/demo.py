@@ -37,7 +37,7 @@ def command(folder: str, rows: int, talk: Talk) -> None:
     words = ["fit", data, "-k", str(_K), "-o", model, "--sketch", sketch, "--report", report]
     talk.say(f"$ qckm {' '.join(words)}")
     flags = [*(["--quiet"] if talk.quiet else []), *(["--json"] if talk.json else [])]
-    fit.main([*words[1:], *flags], standalone_mode=False)
+    fit.main([*words[1:], *flags], standalone_mode=False, obj=words)
     talk.say(f"look at {report}")
 
 

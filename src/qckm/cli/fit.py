@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from typing import Any
 
 import click
@@ -81,7 +79,12 @@ def command(
     clustering, seconds = decoding.decode_sketch(done.sketch, clusters, decoder, n_init, seed, starts)
     facts = sketching.facts_of(done, size)
     facts["seconds"] = {**done.seconds, "decode": seconds}
-    facts |= {**decoding.fit_facts(clustering), "decoder": decoder, "seed": wishes.seed, "command": _command()}
+    facts |= {
+        **decoding.fit_facts(clustering),
+        "decoder": decoder,
+        "seed": wishes.seed,
+        "command": sketching.command_again(),
+    }
     model = Model.of(clustering, done.sketch.operator, facts)
     if sketch_output:
         sketching.write_sketch(done.sketch, sketch_output)
@@ -93,7 +96,3 @@ def command(
     if target != "-":
         checkpoints.remove(checkpoints.path_of(target))
     talk.say(f"{clusters} centroids explain {clustering.explained:.1%} of the sketch, in {duration(seconds)}")
-
-
-def _command() -> str:
-    return shlex.join(["qckm", *(word for word in sys.argv[1:] if word != "--resume")])

@@ -19,7 +19,7 @@ def _chain(*decorators: Any) -> Decorator:
     return decorate
 
 
-class ColumnNames(click.ParamType):
+class ColumnNames(click.ParamType):  # type: ignore[type-arg]  # generic in some versions only
     """Names with commas between."""
 
     name = "a,b,…"
@@ -34,7 +34,7 @@ class ColumnNames(click.ParamType):
         return names
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in some versions only
     """A time: 60s, 5m, 1h, or seconds."""
 
     name = "time"

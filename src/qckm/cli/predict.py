@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 import numpy as np
+import numpy.typing as npt
 
 from qckm import files
 from qckm.cli import options
@@ -67,7 +68,7 @@ def command(
 
 
 def _label(model: Model, batch: Batch, on_bad: str) -> tuple[Any, Any, Any]:
-    bad = ~np.isfinite(batch.rows).all(axis=1)
+    bad: npt.NDArray[np.bool_] = np.logical_not(np.isfinite(batch.rows).all(axis=1))
     if not bad.any():
         return *model.nearest(batch.rows), bad
     if on_bad == "error":

@@ -125,7 +125,7 @@ def _run(
     except KeyboardInterrupt:
         if save:
             talk.say(f"stopped after {state.sketch.count:,} rows; {save(state)} holds them.")
-            talk.say(f"continue with: {_command()}")
+            talk.say(f"continue with: {command_again()} --resume")
         raise
     return state
 
@@ -179,9 +179,15 @@ def _remarks(sketch: Sketch, talk: Talk) -> None:
         )
 
 
-def _command() -> str:
-    words = ["qckm", *sys.argv[1:]]
-    return shlex.join(words if "--resume" in words else [*words, "--resume"])
+def typed() -> list[str]:
+    """Return the words after `qckm` that started this: as typed, or as another verb says (`demo` runs `fit`)."""
+    context = click.get_current_context(silent=True)
+    return list(context.obj) if context is not None and context.obj else sys.argv[1:]
+
+
+def command_again() -> str:
+    """Return the command that does the same once more."""
+    return shlex.join(["qckm", *(word for word in typed() if word != "--resume")])
 
 
 def facts_of(sketched: Sketched, n_bytes: int) -> dict[str, Any]:

@@ -52,22 +52,28 @@ class ArrayTable(Table):
 def open_numpy(path: str) -> ArrayTable:
     """Open a .npy file, mapped, or the only array of a .npz file."""
     try:
-        # A whole file of Python objects would be unpickled: never.
-        found: Any = np.load(path, mmap_mode="r", allow_pickle=False)
-        if isinstance(found, np.ndarray):
-            return ArrayTable(found, path, path)
-        with found:
-            names = found.files
-            if len(names) != 1:
-                raise SourceError(
-                    f"{path}: expected one array, got {len(names)}: {', '.join(names) or 'none'}. "
-                    "Save the rows alone: numpy.save('rows.npy', rows)."
-                )
-            return ArrayTable(found[names[0]], path, path)
+        with open(path, "rb") as file:
+            if file.read(2) == b"PK":
+                file.seek(0)
+                return ArrayTable(_only_array(file, path), path, path)
+        # A file of Python objects would be unpickled: never.
+        return ArrayTable(np.load(path, mmap_mode="r", allow_pickle=False), path, path)
     except SourceError:
         raise
     except (ValueError, EOFError, KeyError, TypeError, SyntaxError, zipfile.BadZipFile, NotImplementedError) as error:
         raise SourceError(f"{path}: expected a 2-D array of numbers in NumPy's format: {error}") from error
+
+
+def _only_array(file: Any, path: str) -> Rows:
+    with np.load(file, allow_pickle=False) as arrays:
+        names = arrays.files
+        if len(names) != 1:
+            raise SourceError(
+                f"{path}: expected one array, got {len(names)}: {', '.join(names) or 'none'}. "
+                "Save the rows alone: numpy.save('rows.npy', rows)."
+            )
+        rows: Rows = arrays[names[0]]
+        return rows
 
 
 def from_dlpack(tensor: Any) -> Rows:

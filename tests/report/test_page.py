@@ -1,0 +1,71 @@
+"""The page: complete, self-contained, and safe whatever columns are called."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from qckm.models import Model
+from qckm.report import render, verdict
+
+
+def model_of(rng, k=4, n=6, **facts):
+    names = tuple(f'<b>"{place}"&' for place in range(n))
+    return Model(rng.normal(size=(k, n)) * 9, np.full(k, 1 / k), np.zeros(k), np.ones(n), names, facts)
+
+
+class Balanced(HTMLParser):
+    """Tags that are opened are closed."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in ("meta", "link"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize(("k", "n"), [(1, 1), (2, 1), (1, 3), (4, 6), (25, 60)])
+def test_any_number_of_clusters_and_columns(rng, k, n):
+    model = model_of(rng, k, n, rows=1000, saturated=3, explained=0.9)
+    for sample in (None, rng.normal(size=(200, n)) * 9):
+        page = render(model, sample)
+        parser = Balanced()
+        parser.feed(page)
+        assert parser.open == []
+        assert "nan" not in page.split("</style>")[1]
+
+
+def test_nothing_is_fetched_and_nothing_runs(rng):
+    page = render(model_of(rng, rows=10, inputs=["<script>x</script>"], command="rm & <i>"))
+    assert not re.search(r"<script|https?://|@import|url\(", page)
+    assert "&lt;script&gt;" in page
+    assert "<b>" not in page.split("Centroids")[1].split("</table>")[0]
+
+
+def test_the_verdict_is_that_of_the_worst_check(rng):
+    good = model_of(rng, rows=1000, saturated=0, explained=0.99)
+    poor = model_of(rng, rows=1000, saturated=900, explained=0.99)
+    assert verdict.worst(verdict.check(good, None)) == "good"
+    assert verdict.worst(verdict.check(poor, None)) == "poor"
+
+
+def test_wrong_centroids_are_found_out_by_a_sample(rng):
+    centers = rng.normal(size=(4, 3)) * 20
+    sample = centers[rng.integers(4, size=500)] + rng.normal(size=(500, 3))
+    right = Model(centers, np.full(4, 0.25), np.zeros(4), np.ones(3))
+    wrong = Model(centers + 15, np.full(4, 0.25), np.zeros(4), np.ones(3))
+    assert verdict.check(right, sample)[0].grade == "good"
+    assert verdict.check(wrong, sample)[0].grade == "poor"
+
+
+def test_a_model_without_facts_has_a_report_too(rng):
+    assert "4 clusters" in render(model_of(rng))
