@@ -28,7 +28,7 @@ from qckm.frequencies import LAWS, Law
 from qckm.operator import SketchOperator
 from qckm.random import spawn
 from qckm.rows import Floats, require_finite
-from qckm.scale import DEFAULT_LAW, choose_n_frequencies, choose_settings, draw_pilot
+from qckm.scale import DEFAULT_LAW, Settings, choose_n_frequencies, choose_settings, draw_pilot
 from qckm.signatures import SIGNATURES, Signature
 from qckm.sketch import Sketch
 
@@ -52,8 +52,9 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         `fit`, from the first batch in `partial_fit`.
     law : str or Law, default "auto"
         Law of the frequencies; "auto" is "concentrated-radius", the one that suits a decoder whose atoms are points.
-    decoder : {"auto", "clompr"}, default "auto"
-        "clompr" is the paper's algorithm to the letter; "auto" is the best there is, now that one.
+    decoder : {"auto", "matched", "clompr"}, default "auto"
+        "matched" models clusters with width, through all harmonics of the signature; "clompr" is the paper's algorithm
+        to the letter; "auto" is "matched".
     init : {"auto", "sketch", "pilot"} or array-like of shape (K, n), default "auto"
         Where decoding starts: nowhere ("sketch"), at the k-means centroids of the pilot, or at given centroids. "auto"
         tries both and keeps what matches the sketch better.
@@ -160,9 +161,9 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         weights = self._validate_weights(sample_weight, rows)
         if len(rows) < self.n_clusters:
             raise RowsError(f"n_samples={len(rows)} should be >= n_clusters={self.n_clusters}.")
-        operator, centers, seed = self._prepare(rows, weights)
+        operator, pilot, seed = self._prepare(rows, weights)
         sketch = operator.sketch(rows, weights)
-        self._adopt(sketch, centers, seed)
+        self._adopt(sketch, pilot, seed)
         self._decode()
         if self.compute_labels:
             self._label(rows, weights)
@@ -194,10 +195,10 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                     f"The first batch sets the scale: n_samples={len(rows)} should be >= n_clusters={self.n_clusters}. "
                     "Begin with a larger batch, or pass scale=."
                 )
-            operator, centers, seed = self._prepare(rows, weights)
-            self._adopt(operator.sketch(rows, weights), centers, seed)
+            operator, pilot, seed = self._prepare(rows, weights)
+            self._adopt(operator.sketch(rows, weights), pilot, seed)
         else:
-            self._adopt(self.sketch_ + self.operator_.sketch(rows, weights), self._pilot_centers, self._seed)
+            self._adopt(self.sketch_ + self.operator_.sketch(rows, weights), self._pilot, self._seed)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -289,8 +290,8 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             raise RowsError("Expected some sample_weight > 0, got zeros only: there are no rows to sketch.")
         return weights
 
-    def _prepare(self, rows: npt.NDArray[Any], weights: Floats | None) -> tuple[SketchOperator, Floats, int]:
-        """Draw the operator from a pilot; return it with the pilot's centroids and the decoder's seed."""
+    def _prepare(self, rows: npt.NDArray[Any], weights: Floats | None) -> tuple[SketchOperator, Settings, int]:
+        """Draw the operator from a pilot; return it with what the pilot suggests and the decoder's seed."""
         for_pilot, for_operator, for_decoder = spawn(self.random_state, 3)
         try:
             pilot = draw_pilot(rows, weights, for_pilot)
@@ -311,9 +312,9 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             origin=settings.origin,
             random_state=for_operator,
         )
-        return operator, settings.centers, int(for_decoder.integers(2**63))
+        return operator, settings, int(for_decoder.integers(2**63))
 
-    def _adopt(self, sketch: Sketch, pilot_centers: Floats | None, seed: int) -> None:
+    def _adopt(self, sketch: Sketch, pilot: Settings | None, seed: int) -> None:
         """Take a new sketch in one go; what was decoded from the old one is void."""
         if sketch.saturated:
             share = sketch.saturated / sketch.count
@@ -327,7 +328,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         for stale in ("_clustering", "labels_", "inertia_"):
             self.__dict__.pop(stale, None)
         self.sketch_, self.operator_ = sketch, sketch.operator
-        self._pilot_centers, self._seed = pilot_centers, seed
+        self._pilot, self._seed = pilot, seed
 
     def _decode(self) -> Clustering:
         """Decode the sketch unless that is done."""
@@ -345,6 +346,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                     n_init=self.n_init,
                     random_state=self._seed,
                     init=start,
+                    spread=None if self._pilot is None else self._pilot.spread,
                 )
                 for start in self._starts()
             ]
@@ -354,9 +356,8 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     def _starts(self) -> list[Any]:
         if not isinstance(self.init, str):
             return [self.init]
-        if self.init == "pilot":
-            return [self._pilot_centers]
-        return [None] if self.init == "sketch" or self._pilot_centers is None else [None, self._pilot_centers]
+        seeds = [] if self._pilot is None else [self._pilot.centers]
+        return seeds if self.init == "pilot" else [None] if self.init == "sketch" else [None, *seeds]
 
     def _label(self, rows: npt.NDArray[Any], weights: Floats | None) -> None:
         labels, squares = zip(*self._nearest(rows), strict=True)
