@@ -1,0 +1,47 @@
+"""How times are compared: turn by turn in one run, the median of the ratios, so that a busy machine hurts both alike."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table: what was asked, the target, and what was measured."""
+
+    what: str
+    target: float
+    measured: float
+    unit: str = "×"
+    at_most: bool = False
+    note: str = ""
+
+    @property
+    def met(self) -> bool:
+        """Whether the target was reached."""
+        return self.measured <= self.target if self.at_most else self.measured >= self.target
+
+    def __str__(self) -> str:
+        sign = "≤" if self.at_most else "≥"
+        measured, target = f"{self.measured:.3g} {self.unit}", f"{sign} {self.target:g} {self.unit}"
+        return f"| {self.what} | {target} | {measured} | {'yes' if self.met else '**no**'} | {self.note} |"
+
+
+Rows = Iterator[Row]
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """Time one call."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def ratio(peer: Callable[[], Any], ours: Callable[[], Any], repeats: int = 9) -> float:
+    """Return how many times faster `ours` is: the median over turns of one call each, after one call to warm up."""
+    peer(), ours()
+    return statistics.median(seconds(peer) / seconds(ours) for _ in range(repeats))
