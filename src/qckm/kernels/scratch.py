@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from qckm.kernels import reference
 from qckm.kernels.instructions import HERE
-from qckm.kernels.memory import address, aligned
+from qckm.kernels.layout import address, aligned
 
 Int64s = npt.NDArray[np.int64]
 

@@ -1,4 +1,4 @@
-"""Loads and stores by address for numba functions, and arrays to take addresses of.
+"""Arrays that compiled code takes the addresses of, and the sizes that both sides must agree on.
 
 The kernels get addresses rather than arrays: one compiled function then serves every layout, alignment and read-only
 flag, and nothing is checked, counted or allocated in a loop.
@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
-from numba.extending import intrinsic
-
-from qckm.kernels.vectors import Vectors
 
 ALIGNMENT = 64  # a cache line: vectors then never straddle two
 SPARE = 512  # bytes that kernels may read, and write, past an array's end
+FEATURES_TOGETHER = 8  # coded as one vector
+BUFFERED_ROWS = 16  # coded at a time: a vector loaded right after its parts were stored would stall
+BITS_PANEL = 64  # bytes of a row of bits counted together, by 512 counters
+BITS_ROWS = 255  # that a counter of one byte can count
 
 
 def aligned(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
@@ -28,27 +28,6 @@ def aligned(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 
 
 def address(array: npt.NDArray[Any]) -> int:
-    """Where an array's first element is."""
+    """Return where an array's first element is."""
     start: int = array.__array_interface__["data"][0]
     return start
-
-
-@intrinsic
-def load_like(typing_context, address, example):
-    """Load a number of the example's type from any address, aligned or not."""
-
-    def generate(context, builder, signature, arguments):
-        return Vectors(builder).load(arguments[0], context.get_value_type(example))
-
-    return example(types.int64, example), generate
-
-
-@intrinsic
-def store(typing_context, address, value):
-    """Store a number at an address."""
-
-    def generate(context, builder, signature, arguments):
-        Vectors(builder).store(arguments[1], arguments[0])
-        return context.get_dummy_value()
-
-    return types.void(types.int64, value), generate
