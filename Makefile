@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 CODE := src tests experiments examples
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types test-lowest clean
+.PHONY: help demo test check format lint types test-lowest experiments clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -36,6 +36,15 @@ lint: $(READY)
 
 types: $(READY)
 	$(BIN)/mypy
+
+test-lowest: pyproject.toml tests/lowest.txt  ## run the tests with the oldest dependencies we promise
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --upgrade pip
+	.venv-lowest/bin/python -m pip install --quiet --requirement tests/lowest.txt --editable .
+	.venv-lowest/bin/python -m pytest -q -n 2
+
+experiments: $(READY)  ## measure again all that experiments/results holds (an hour)
+	cd experiments && for name in clompr proposition1 quantisation defaults; do ../$(BIN)/python $$name.py || exit 1; done
 
 clean:  ## remove what make made
 	rm -rf $(VENV) .venv-lowest demo-output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

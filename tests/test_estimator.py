@@ -140,9 +140,17 @@ def test_clipped_rows_are_reported(clusters):
 
 def test_huge_and_tiny_values(clusters):
     X, labels = clusters
-    for factor in (1e-150, 1e150):
+    for factor in (1e-140, 1e140):
         km = CompressiveKMeans(4, random_state=0).fit(X * factor)
         assert adjusted_rand_score(labels, km.labels_) > 0.9
+    for factor in (1e-300, 1e300):
+        with pytest.raises(ValueError, match="Rescale the data"):
+            CompressiveKMeans(4).fit(X * factor)
+
+
+def test_a_large_offset_costs_nothing(clusters):
+    X, labels = clusters
+    assert adjusted_rand_score(labels, CompressiveKMeans(4, random_state=0).fit(X + 1e9).labels_) > 0.9
 
 
 def test_every_container(clusters, fitted, tmp_path):

@@ -167,8 +167,10 @@ def test_bad_values_are_named_by_row_and_column(bad, name, verb, rng):
 @pytest.mark.parametrize(
     "how, reason",
     [
-        ({"scale": 0}, "scale > 0"),
-        ({"scale": np.nan}, "scale > 0"),
+        ({"scale": 0}, "a scale from"),
+        ({"scale": np.nan}, "a scale from"),
+        ({"scale": 1e-300}, "rescale the data"),
+        ({"scale": "wide"}, "a scale from"),
         ({"n_features": 0}, "n_features"),
         ({"n_frequencies": 2.5}, "n_frequencies"),
         ({"dither": "triple"}, "dither"),

@@ -19,6 +19,12 @@ def test_objects_become_numbers_where_they_are():
     assert np.isnan(as_rows(np.array([[None, 1]], object)))[0, 0]
 
 
+def test_missing_values_of_pandas_become_nan():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "b": [0.5, 1.5]})
+    np.testing.assert_array_equal(as_rows(frame), [[1.0, 0.5], [np.nan, 1.5]])
+
+
 @pytest.mark.parametrize(
     "X, reason",
     [

@@ -213,7 +213,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         self
         """
         if not isinstance(sketch, Sketch):
-            raise DecodeError(f"Expected a Sketch, got {type(sketch).__name__}: read a file with qckm.load.")
+            raise DecodeError(f"Expected a Sketch, got {type(sketch).__name__}: qckm.load reads a file.")
         if isinstance(self.init, str) and self.init == "pilot":
             raise DecodeError("A sketch has no pilot rows: use init='sketch', 'auto', or centroids of your own.")
         (seed,) = (int(rng.integers(2**63)) for rng in spawn(self.random_state, 1))
@@ -322,7 +322,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                 f"coded, and were clipped to the box {sketch.operator.reach[0]} … {sketch.operator.reach[1]}. If they "
                 "matter, use a larger scale, or transform heavy-tailed features (a logarithm, say).",
                 SaturationWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         for stale in ("_clustering", "labels_", "inertia_"):
             self.__dict__.pop(stale, None)
@@ -368,7 +368,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                 f"Only {used} of {self.n_clusters} centroids are the nearest of some row: fewer distinct rows than "
                 "n_clusters, or a search that missed some (raise n_init or n_frequencies).",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _nearest(self, rows: npt.NDArray[Any]) -> Iterator[tuple[npt.NDArray[np.int32], Floats]]:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -30,6 +31,8 @@ Floats = npt.NDArray[np.float64]
 # Default resolution: a scale is cut into at least this many steps. A phase then moves by at most about
 # ‖ω‖·scale/2048, and 32767 steps reach 16 to 32 scales either side of the origin.
 STEPS_A_SCALE = 1024
+# Beyond these a step or a frequency would leave the range of float64.
+_SMALLEST = 1e-290
 # The contributions of this many measurements are held at a time: 8 MB of phases.
 _CHUNK = 1 << 20
 
@@ -140,8 +143,10 @@ class SketchOperator:
         SketchOperator
         """
         n, m = _count("n_features", n_features), _count("n_frequencies", n_frequencies)
-        if not (np.isfinite(scale) and scale > 0):
-            raise OperatorError(f"Expected a finite scale > 0, got {scale}.")
+        if not isinstance(scale, Real) or not _SMALLEST <= scale <= 1 / _SMALLEST:
+            raise OperatorError(
+                f"Expected a scale from {_SMALLEST} to {1 / _SMALLEST}, got {scale!r}: rescale the data."
+            )
         law = get_law(law)
         sizes = _per_feature("units", units, n, 1.0)
         if not (sizes > 0).all():

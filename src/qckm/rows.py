@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, NoReturn
 
 import numpy as np
@@ -33,6 +34,10 @@ def as_rows(X: Any, n_features: int | None = None) -> npt.NDArray[Any]:
         raise RowsError(f"Expected a 2-D array (rows, features), got {rows.ndim} dimension(s).{hint}")
     if n_features is not None and rows.shape[1] != n_features:
         raise RowsError(f"Expected rows of {n_features} features, as the operator has, got {rows.shape[1]}.")
+    if rows.dtype == object and hasattr(X, "to_numpy"):
+        # pandas' nullable columns: their missing values become NaN, which is then refused by row and column.
+        with contextlib.suppress(TypeError, ValueError):
+            rows = X.to_numpy(dtype=np.float64, na_value=np.nan)
     return _as_numbers(rows)
 
 

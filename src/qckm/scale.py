@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.cluster import KMeans
 
+from qckm.errors import QckmError
 from qckm.rows import Floats, require_finite
 from qckm.threads import one_thread
 
@@ -24,6 +25,8 @@ DEFAULT_LAW = "concentrated-radius"
 # rms ‖ω‖ times the clusters' standard deviation. Lower, and clusters blur into one another; higher, and their own
 # width hides them (experiments/defaults.py).
 RADIANS_A_DEVIATION = 0.9
+# Beyond these, squares overflow or vanish.
+_SMALLEST = 1e-150
 # Clusters much tighter than their distances would make a scale at which a search sees nothing: this share of the
 # typical distance is the least deviation assumed.
 _LEAST_SHARE_OF_SPACING = 0.15
@@ -73,6 +76,12 @@ def draw_pilot(
         X, counts = X[chosen], np.ones(size)
     rows = np.asarray(X, np.float64)
     require_finite(rows, rows.min(axis=0), rows.max(axis=0))
+    largest = np.abs(rows).max()
+    if largest and not _SMALLEST <= largest <= 1 / _SMALLEST:
+        raise QckmError(
+            f"Expected values of a size from {_SMALLEST} to {1 / _SMALLEST}, got up to {largest:.3g}: their squares, "
+            "which k-means adds up, are no float64. Rescale the data."
+        )
     rows, which = np.unique(rows[counts > 0], axis=0, return_inverse=True)
     weights: Floats = np.bincount(which.ravel(), counts[counts > 0]).astype(np.float64)
     return Pilot(rows, weights)

@@ -126,6 +126,11 @@ def test_what_cannot_be_decoded_is_refused_with_a_reason(how, reason, rng):
         qckm.decode(op.sketch(rng.normal(size=(10, 2))), **{"n_clusters": 2, **how})
 
 
+def test_only_sketches_are_decoded():
+    with pytest.raises(DecodeError, match=r"op\.sketch"):
+        qckm.decode(np.zeros((5, 2)), 2)
+
+
 def test_an_empty_sketch_is_not_decoded():
     with pytest.raises(DecodeError, match="no rows"):
         qckm.decode(qckm.SketchOperator.draw(2, 10, scale=1.0).empty(), 2)

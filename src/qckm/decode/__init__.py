@@ -62,6 +62,10 @@ def decode(
     >>> abs(found.centers).round().tolist(), found.weights.round(1).tolist()
     ([[3.0, 3.0], [3.0, 3.0]], [0.5, 0.5])
     """
+    if not isinstance(sketch, Sketch):
+        raise DecodeError(
+            f"Expected a Sketch, got {type(sketch).__name__}: make one with op.sketch(X), or qckm.load a file."
+        )
     _require_positive("n_clusters", n_clusters)
     _require_positive("n_init", n_init)
     if decoder not in DECODERS:

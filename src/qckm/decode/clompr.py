@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import Bounds, minimize, nnls
 
 from qckm.decode.model import FirstHarmonicModel
 
@@ -78,6 +77,7 @@ def _most_correlated(
     model: FirstHarmonicModel, residual: Floats, lower: Floats, upper: Floats, rng: np.random.Generator
 ) -> tuple[Floats, int]:
     """Step 1: find a point whose normalised atom is highly correlated with the residual."""
+    from scipy.optimize import Bounds, minimize  # here and below: most of the time it takes to import qckm
 
     def cost(point: Floats) -> tuple[float, Floats]:
         value, gradient = model.correlation(point, residual)
@@ -100,6 +100,8 @@ def _strongest(model: FirstHarmonicModel, points: Floats, n_clusters: int) -> Fl
 
 def _descend(model: FirstHarmonicModel, points: Floats, lower: Floats, upper: Floats) -> Support:
     """Step 4: the best non-negative weights; step 5: descend over points and weights together."""
+    from scipy.optimize import Bounds, minimize
+
     count, n = points.shape
     weights = _non_negative_weights(model.atoms(points), model.z)
 
@@ -122,6 +124,8 @@ def _non_negative_weights(atoms: Floats, z: Floats) -> Floats:
     By the normal equations, K × K where the atoms are K × M: their triangular factor poses the same problem to the
     solver in K rows instead of M. A whisper on the diagonal keeps the factor defined when two atoms coincide.
     """
+    from scipy.optimize import nnls
+
     gram = atoms @ atoms.T
     gram[np.diag_indices_from(gram)] *= 1 + 1e-10
     factor = np.linalg.cholesky(gram + 1e-14 * np.trace(gram) * np.eye(len(gram)))
