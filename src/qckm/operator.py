@@ -165,8 +165,8 @@ class SketchOperator:
                 return cls(codes, dither_codes, sizes_of_steps, start, signature, dither, law.name, float(scale))
             if frequencies == "structured":
                 raise OperatorError(
-                    "Structured frequencies need steps that are fine enough, and in proportion to the units within a "
-                    "factor of 4: leave out steps=, or use frequencies='dense'."
+                    "Structured frequencies need more than a handful of features, and steps that are fine and in "
+                    "proportion to the units within a factor of 4: leave out steps=, or use frequencies='dense'."
                 )
         omega = draw_frequencies(n, m, float(scale), law, rng) / sizes[:, np.newaxis]
         return cls.from_frequencies(

@@ -55,9 +55,9 @@ def layouts(X, name):
     return X
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
-def test_any_shape_type_layout_and_number_of_threads(data):
+def test_any_shape_type_layout(data):
     n, m = data.draw(st.integers(1, 70)), data.draw(st.integers(1, 150))
     n_rows, seed = data.draw(st.integers(0, 700)), data.draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
@@ -69,7 +69,7 @@ def test_any_shape_type_layout_and_number_of_threads(data):
         dither=data.draw(st.sampled_from(["paired", "single"])),
         origin=rng.normal(size=n) * data.draw(st.sampled_from([0.0, 1.0, 1e7])),
         random_state=seed,
-        frequencies=data.draw(st.sampled_from(["dense", "structured"])),
+        frequencies="dense" if n < 30 else data.draw(st.sampled_from(["dense", "structured"])),
     )
     X = rng.standard_normal((n_rows, n)) * data.draw(st.sampled_from([1.0, 30.0, 1000.0]))
     number = np.dtype(data.draw(st.sampled_from(NUMBERS)))
@@ -98,14 +98,16 @@ def test_the_largest_steps_and_the_smallest():
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(SIGNATURES), st.sampled_from([3, 1000, 2**39]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_whole_weights_are_exact(seed, signature, largest):
     rng = np.random.default_rng(seed)
     op = qckm.SketchOperator.draw(5, 33, 2.0, signature=signature, random_state=seed)
     X, weights = rng.standard_normal((57, 5)) * 30, rng.integers(0, largest, 57)
     expected, clipped = contributions(op, X)
     sketch = op.sketch(X, weights)
-    assert sketch.total.tolist() == [sum(int(w) * int(c) for w, c in zip(weights, column)) for column in expected.T]
+    assert sketch.total.tolist() == [
+        sum(int(w) * int(c) for w, c in zip(weights, column, strict=True)) for column in expected.T
+    ]
     assert (sketch.count, sketch.saturated) == (weights.sum(), weights[clipped].sum())
 
 
@@ -132,14 +134,18 @@ import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 import numpy as np, qckm
 from qckm.kernels.instructions import HERE
-from test_same_bits import SIGNATURES, check
+from test_same_bits import check
 assert HERE.name == {name!r}, HERE
-for seed, signature in enumerate(SIGNATURES):
-    for dither in ("paired", "single"):
-        for frequencies, n in (("dense", 13), ("structured", 150)):
-            op = qckm.SketchOperator.draw(n, 71, 2.0, signature=signature, dither=dither, random_state=seed,
-                                          frequencies=frequencies)
-            check(op, np.random.default_rng(seed).standard_normal((300, n)).astype(np.float32))
+for seed, (signature, dither, frequencies, n) in enumerate([
+    ("one-bit", "paired", "dense", 13),
+    ("exponential", "paired", "dense", 14),
+    ("triangle", "single", "dense", 15),
+    ("one-bit", "single", "structured", 150),
+    ("exponential", "single", "structured", 128),
+]):
+    op = qckm.SketchOperator.draw(n, 71, 2.0, signature=signature, dither=dither, random_state=seed,
+                                  frequencies=frequencies)
+    check(op, np.random.default_rng(seed).standard_normal((300, n)).astype(np.float32))
 print("same")
 """
     if "avx2" in LIMITED[name].get("NUMBA_CPU_FEATURES", "") and not _has_avx2():

@@ -48,7 +48,7 @@ def test_other_n_jobs_are_refused(n_jobs):
 
 def test_each_task_is_done_once():
     done = share(list, 1000, n_jobs=4)
-    assert sorted(sum(done, [])) == list(range(1000))
+    assert sorted(task for tasks in done for task in tasks) == list(range(1000))
 
 
 def test_an_error_stops_the_others():

@@ -160,7 +160,7 @@ def count_bits(bits: Bytes, n_jobs: int | None = None) -> Int64s:
         positions = Positions(bits.shape[1])
         for task in tasks:
             positions.add(bits[task * height : (task + 1) * height])
-        return positions.sums
+        return positions.counts
 
     total: Int64s = np.sum(share(work, -(-len(bits) // height), n_jobs), axis=0)
     return total

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import llvmlite.ir as ir
 import numpy as np
 from numba import types
@@ -11,55 +13,115 @@ from qckm.kernels.layout import BITS_PANEL as PANEL
 from qckm.kernels.layout import BITS_ROWS as MOST_ROWS
 from qckm.kernels.source.compiling import compiled
 from qckm.kernels.source.memory import load_like, store
-from qckm.kernels.source.vectors import I8, Vectors, constant
+from qckm.kernels.source.vectors import I8, I64, Value, Vectors, constant
 
-_BYTE, _WORD, _INT64 = np.uint8(0), np.uint64(0), np.int64(0)
+_BYTE, _WORD = np.uint8(0), np.uint64(0)
+
+
+def _add_up(vectors: Vectors, rows: list[Value]) -> list[Value]:
+    """Add bits vertically: from 2**k − 1 vectors of bits to the k binary digits of their counts, by full adders."""
+    builder, digits = vectors.builder, []
+    while rows:
+        carries = []
+        while len(rows) > 1:
+            a, b, c, *rows = rows
+            odd = builder.xor(a, b)
+            carries.append(builder.or_(builder.and_(a, b), builder.and_(odd, c)))
+            rows.append(builder.xor(odd, c))
+        digits += rows
+        rows = carries
+    return digits
+
+
+def _count_panel(together: int) -> Any:
+    """Make the intrinsic that adds each bit of 64 bytes of so many rows to counters of one byte, (8, 64)."""
+
+    @intrinsic
+    def count_panel(typing_context, bits, row_bytes, counters):
+        def generate(context, builder, signature, arguments):
+            vectors, kind = Vectors(builder), ir.VectorType(I8, PANEL)
+            bits, row_bytes, counters = arguments
+            places = [vectors.at(bits, builder.mul(I64(r), row_bytes)) for r in range(together)]
+            digits = _add_up(vectors, [vectors.load(place, kind) for place in places])
+            for b in range(8):
+                counter = vectors.at(counters, b * PANEL)
+                count = vectors.load(counter, kind)
+                for d, digit in enumerate(digits):  # bit b of digit d, moved to bit d
+                    shift = builder.lshr if b > d else builder.shl
+                    moved = shift(digit, constant(kind, abs(b - d)))
+                    count = builder.add(count, builder.and_(moved, constant(kind, 1 << d)))
+                vectors.store(count, counter)
+            return context.get_dummy_value()
+
+        return types.void(*[types.int64] * 3), generate
+
+    return count_panel
+
+
+_count_one, _count_fifteen = _count_panel(1), _count_panel(15)
 
 
 @intrinsic
-def _count_panel(typing_context, bits, row_bytes, rows, counters):
-    """Count each bit of 64 bytes over at most 255 rows: bit b of byte c is counter b·64 + c, a byte."""
-    signature = types.void(*[types.int64] * 4)
+def _drain(typing_context, counters, sums):
+    """Add the counters of a panel to its int64 sums, (8, 64), and clear them."""
 
     def generate(context, builder, signature, arguments):
-        vectors, kind = Vectors(builder), ir.VectorType(I8, PANEL)
-        bits, row_bytes, rows, counters = arguments
-        one = constant(kind, 1)
-        loop = vectors.loop(rows, [constant(kind, 0)] * 8)
-        row = vectors.load(vectors.at(bits, builder.mul(loop.turn, row_bytes)), kind)
-        counts = [
-            builder.add(count, builder.and_(builder.lshr(row, constant(kind, b)), one))
-            for b, count in enumerate(loop.values)
-        ]
-        for b, count in enumerate(loop.close(counts)):
-            vectors.store(count, vectors.at(counters, b * PANEL))
+        vectors, kind, wide = Vectors(builder), ir.VectorType(I8, PANEL), ir.VectorType(I64, PANEL)
+        for b in range(8):
+            counter, total = vectors.at(arguments[0], b * PANEL), vectors.at(arguments[1], 8 * b * PANEL)
+            count = builder.zext(vectors.load(counter, kind), wide)
+            vectors.store(builder.add(vectors.load(total, wide, 8), count), total, 8)
+            vectors.store(constant(kind, 0), counter)
         return context.get_dummy_value()
 
-    return signature, generate
+    return types.void(types.int64, types.int64), generate
 
 
 @compiled
-def count_positions(bits, row_bytes, rows, width, tail, counters, sums):
-    """Add each bit of rows of `width` bytes to int64 sums (8·width,).
+def _copy(source, target, length):
+    """Copy bytes, by words where there are that many."""
+    if length < 8:
+        for k in range(length):
+            store(target + k, load_like(source + k, _BYTE))
+    else:
+        for k in range(0, length - 8, 8):
+            store(target + k, load_like(source + k, _WORD))
+        store(target + length - 8, load_like(source + length - 8, _WORD))
 
-    A last panel of less than 64 bytes is copied to `tail`, (255, 64) bytes, as nothing may be read past a row.
-    """
+
+@compiled
+def _count_rows(bits, row_bytes, rows, width, counters, sums):
+    """Count rows of at least a panel, in the order in which they lie in memory."""
     for start in range(0, rows, MOST_ROWS):
         height = min(MOST_ROWS, rows - start)
-        block = bits + start * row_bytes
+        fifteens = height // 15 * 15
+        for r in range(0, fifteens, 15):
+            for c in range(0, width, PANEL):
+                at = bits + (start + r) * row_bytes + min(c, width - PANEL)
+                _count_fifteen(at, row_bytes, counters + 8 * c)
+        for r in range(fifteens, height):
+            for c in range(0, width, PANEL):
+                at = bits + (start + r) * row_bytes + min(c, width - PANEL)
+                _count_one(at, row_bytes, counters + 8 * c)
         for c in range(0, width, PANEL):
-            columns = min(PANEL, width - c)
-            if columns == PANEL:
-                _count_panel(block + c, row_bytes, height, counters)
-            else:
-                for r in range(height):
-                    for k in range(columns):
-                        store(tail + r * PANEL + k, load_like(block + r * row_bytes + c + k, _BYTE))
-                _count_panel(tail, PANEL, height, counters)
-            for k in range(columns):
-                for b in range(8):
-                    at = sums + 8 * (8 * (c + k) + b)
-                    store(at, load_like(at, _INT64) + np.int64(load_like(counters + b * PANEL + k, _BYTE)))
+            _drain(counters + 8 * c, sums + 64 * c)
+
+
+@compiled
+def count_positions(bits, row_bytes, rows, width, short, counters, sums):
+    """Add each bit of rows of `width` bytes to int64 sums (panels, 8, 64): of panel p, bit b, column c.
+
+    Nothing may be read past a row. So the last panel overlaps the one before it, whoever reads the sums must know; and
+    rows that are shorter than a panel are copied to `short`, (255, 64) bytes.
+    """
+    if width >= PANEL:
+        _count_rows(bits, row_bytes, rows, width, counters, sums)
+    else:
+        for start in range(0, rows, MOST_ROWS):
+            height = min(MOST_ROWS, rows - start)
+            for r in range(height):
+                _copy(bits + (start + r) * row_bytes, short + r * PANEL, width)
+            _count_rows(short, PANEL, height, PANEL, counters, sums)
 
 
 @compiled
