@@ -48,7 +48,7 @@ AVX512 = Instructions("AVX-512", 16, "llvm.x86.avx512.pmaddw.d.512", "llvm.x86.a
 AVX2 = Instructions("AVX2", 8, "llvm.x86.avx2.pmadd.wd", "llvm.x86.avx2.pmul.hr.sw", 4, 2)
 SSSE3 = Instructions("SSSE3", 4, "llvm.x86.sse2.pmadd.wd", "llvm.x86.ssse3.pmul.hr.sw.128", 4, 2)
 SSE2 = Instructions("SSE2", 4, "llvm.x86.sse2.pmadd.wd", None, 4, 2)
-# No pairwise multiply-add of int16: widening multiplications, smlal on ARM, which has 32 registers of 4 lanes.
+# No pairwise multiply-add of int16: 32-bit ones (mla on ARM, which has 32 registers of 4 lanes).
 NEON = Instructions("NEON", 4, None, "llvm.aarch64.neon.sqrdmulh.v8i16", 4, 4)
 PLAIN = Instructions("plain", 4, None, None, 4, 2)
 

@@ -6,6 +6,7 @@ lets go of the GIL. Where no folder is writable, each process compiles for itsel
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import os
@@ -20,7 +21,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from qckm.kernels.instructions import TARGET
+from qckm.kernels.instructions import HERE, TARGET
 
 _SYMBOL = "qckm_kernel"
 _CHECKSUM = hashlib.sha256().digest_size
@@ -93,7 +94,7 @@ def _sources() -> str:
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     versions = [metadata.version(package) for package in ("numba", "llvmlite")]
-    return " ".join([digest.hexdigest(), *versions, TARGET.triple, TARGET.cpu, TARGET.features])
+    return " ".join([digest.hexdigest(), *versions, HERE.name, TARGET.triple, TARGET.cpu, TARGET.features])
 
 
 def _digest(*parts: str) -> str:
@@ -107,11 +108,11 @@ def _folders() -> Iterator[Path]:
         return
     yield Path(__file__).parent / "__pycache__"
     if sys.platform == "win32":
-        yield Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "qckm"
+        yield Path(os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/AppData/Local")) / "qckm"
     elif sys.platform == "darwin":
-        yield Path.home() / "Library" / "Caches" / "qckm"
+        yield Path(os.path.expanduser("~/Library/Caches")) / "qckm"
     else:
-        yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "qckm"
+        yield Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "qckm"
 
 
 def _read(file: str) -> bytes | None:
@@ -134,4 +135,5 @@ def _write(file: str, code: bytes) -> None:
             os.replace(temporary, folder / file)
             return
         except OSError:
-            temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                temporary.unlink()
