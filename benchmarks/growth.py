@@ -65,7 +65,10 @@ def main() -> None:
                 writer.writerow([what, factor, factor * BASE[what], f"{value:.5f}", describe()])
     plot(times)
     for what, measured in times.items():
-        print(what, " ".join(f"{factor}: {value / measured[0]:.2f}" for factor, value in zip(FACTORS, measured)))
+        print(
+            what,
+            " ".join(f"{factor}: {value / measured[0]:.2f}" for factor, value in zip(FACTORS, measured, strict=True)),
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How times are compared: turn by turn in one run, the median of the ratios, so that a busy machine hurts both alike."""
+"""How times are compared: turn by turn in one run, the median of the ratios: a busy machine hurts both alike."""
 
 from __future__ import annotations
 

@@ -97,6 +97,16 @@ def test_the_largest_steps_and_the_smallest():
         check(op, np.array([[0.0], [step * 3], [-step * 1e4], [5e-324], [1e308]]))
 
 
+@pytest.mark.parametrize("number", [np.int64, np.uint64])
+def test_integers_beyond_float64_round_as_numpy_does(number, rng):
+    info = np.iinfo(number)
+    X = rng.integers(info.min, info.max, (500, 9), number, endpoint=True) >> rng.integers(0, 63, (500, 9)).astype(
+        number
+    )
+    X[:2] = info.min, info.max
+    check(qckm.SketchOperator.draw(9, 30, 2.0**48, random_state=0), X)
+
+
 @given(st.integers(0, 2**32 - 1), st.sampled_from(SIGNATURES), st.sampled_from([3, 1000, 2**39]))
 @settings(max_examples=25)
 def test_whole_weights_are_exact(seed, signature, largest):

@@ -42,8 +42,11 @@ def test_threadpoolctl_limits_the_default():
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "all"])
 def test_other_n_jobs_are_refused(n_jobs):
-    with pytest.raises(ValueError, match="n_jobs"):
-        count_threads(n_jobs)
+    op, X = qckm.SketchOperator.draw(2, 4, 1.0, random_state=0), np.zeros((1, 2))
+    for verb, what in ((op.sketch, X), (op.encode, X), (op.pool, op.encode(X))):
+        with pytest.raises(qckm.errors.OperatorError, match="n_jobs"):
+            verb(what, n_jobs=n_jobs)
+    assert op.sketch(X, n_jobs=np.int64(2)) == op.sketch(X)
 
 
 def test_each_task_is_done_once():
