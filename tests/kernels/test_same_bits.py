@@ -100,10 +100,9 @@ def test_the_largest_steps_and_the_smallest():
 @pytest.mark.parametrize("number", [np.int64, np.uint64])
 def test_integers_beyond_float64_round_as_numpy_does(number, rng):
     info = np.iinfo(number)
-    X = rng.integers(info.min, info.max, (500, 9), number, endpoint=True) >> rng.integers(0, 63, (500, 9)).astype(
-        number
-    )
-    X[:2] = info.min, info.max
+    X = rng.integers(info.min, info.max, (500, 9), number, endpoint=True)
+    X >>= rng.integers(0, 63, X.shape).astype(number)
+    X[0], X[1] = info.min, info.max
     check(qckm.SketchOperator.draw(9, 30, 2.0**48, random_state=0), X)
 
 
