@@ -95,16 +95,17 @@ class _Workspace:
         self.projection, self.at_origin, self.height = sketcher.projection, sketcher.at_origin, sketcher.height
         self.rows = rows
         room = min(self.height, _round_up(len(rows), self.projection.tile_rows))
-        self.coder = Coder(sketcher.steps, sketcher.origin, room)
+        self.coder = Coder(sketcher.steps, sketcher.origin, room, rows.dtype)
         self.scratch = self.projection.scratch(room)
 
     def sum(self, weights: Int64s | None, tasks: Tasks) -> Summary:
-        summary = Summary(np.zeros_like(self.at_origin), self.coder.lower, self.coder.upper)
+        summary = Summary(np.zeros_like(self.at_origin), *self.coder.bounds)
         for task in tasks:
             part = slice(task * self.height, (task + 1) * self.height)
             if not self._add(part, weights, summary):
                 summary.not_finite = part
                 tasks.stop()
+        summary.lower, summary.upper = self.coder.bounds
         return summary
 
     def _add(self, part: slice, weights: Int64s | None, summary: Summary) -> bool:

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-ALIGNMENT = 64  # a cache line: vectors then never straddle two
+CACHE_LINE = 64  # bytes
 SPARE = 512  # bytes that kernels may read, and write, past an array's end
-FEATURES_TOGETHER = 8  # coded as one vector
 BUFFERED_ROWS = 16  # coded at a time: a vector loaded right after its parts were stored would stall
 BITS_PANEL = 64  # bytes of a row of bits counted together, by 512 counters
 BITS_ROWS = 255  # that a counter of one byte can count
@@ -22,8 +21,8 @@ BITS_ROWS = 255  # that a counter of one byte can count
 def aligned(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Return an array of zeros that starts on a cache line, with `SPARE` bytes after its end."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    raw = np.zeros(size + ALIGNMENT + SPARE, np.uint8)
-    start = -raw.ctypes.data % ALIGNMENT
+    raw = np.zeros(size + CACHE_LINE + SPARE, np.uint8)
+    start = -raw.ctypes.data % CACHE_LINE
     return raw[start : start + size].view(dtype).reshape(shape)
 
 
