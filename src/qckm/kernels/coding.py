@@ -63,9 +63,9 @@ class Coder:
 def _is_exact_in_float32(inverse_steps: Floats, origin_codes: Floats) -> bool:
     """Whether float32 rows get the same codes by float32 arithmetic.
 
-    Scaling by a power of two is exact, and what over- or underflows is clipped or 0 as it would be; `rint` is exact. The
-    difference of two whole numbers is exact up to 2**24, and whatever is larger is clipped even if it was rounded, as
-    long as the origin alone cannot make it small.
+    Scaling by a power of two is exact, and what over- or underflows is clipped or 0 as it would be; `rint` is exact.
+    The difference of two whole numbers is exact up to 2**24, and whatever is larger is clipped even if it was rounded,
+    as long as the origin alone cannot make it small.
     """
     powers = np.abs(np.frexp(inverse_steps)[1])
     return bool((powers <= 100).all() and (np.abs(origin_codes) <= 2**23).all())

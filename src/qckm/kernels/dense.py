@@ -51,20 +51,15 @@ class Dense:
 
     def sum(self, codes: Int16s, scratch: Scratch) -> Int64s:
         """Return the sum (M,) of the contributions of coded rows."""
-        arguments: tuple[Any, ...] = (
-            address(codes),
-            len(codes),
-            *self._frequencies,
-            address(scratch.counters),
-            *scratch.clear(),
-        )
+        scratch.sums[:] = 0
+        arguments: tuple[Any, ...] = address(codes), len(codes), *self._frequencies, *scratch.addresses[1:]
         if self.measurement.kind == "bits":
             call("dense.sum_bits", *arguments)
         elif self.measurement.kind == "cosines":
             call("dense.sum_cosines", *arguments)
         else:
             call("dense.sum_table", *arguments, address(self.measurement.table), address(scratch.phases))
-        return self.measurement.values(scratch.sums[:, : self.m].ravel(), len(codes))
+        return self.measurement.values(scratch.sums[:, : self.m].flatten(), len(codes))
 
     def encode(self, codes: Int16s, scratch: Scratch, bits: Bytes) -> None:
         """Write the packed contributions of the first rows of `codes`, as many as `bits` has."""

@@ -67,11 +67,13 @@ def _load(name: str, kinds: list[str]) -> Callable[..., int]:
 
     def function(*arguments: Any) -> int:
         result, exception = ctypes.c_int64(), ctypes.c_void_p()
-        values = (0 if isinstance(argument, np.dtype) else argument for argument in arguments)
-        native(ctypes.byref(result), ctypes.byref(exception), *values)
+        native(ctypes.byref(result), ctypes.byref(exception), *arguments)
         return result.value
 
-    return function
+    def function_of_types(*arguments: Any) -> int:  # a type alone matters, the number that stands for it does not
+        return function(*(0 if isinstance(argument, np.dtype) else argument for argument in arguments))
+
+    return function if set(kinds) <= {"int64", "none"} else function_of_types
 
 
 def _compile(name: str, kinds: list[str]) -> bytes:

@@ -65,19 +65,19 @@ class Structured:
 
     def sum(self, codes: Int16s, scratch: Scratch) -> Int64s:
         """Return the sum (M,) of the contributions of coded rows."""
-        room = address(scratch.values), address(scratch.counters), *scratch.clear()
-        arguments: tuple[Any, ...] = address(codes), len(codes), *self._frequencies, *room
+        scratch.sums[:] = 0
+        arguments: tuple[Any, ...] = address(codes), len(codes), *self._frequencies, *scratch.addresses
         if self.measurement.kind == "bits":
             call("structured.sum_bits", *arguments)
         elif self.measurement.kind == "cosines":
             call("structured.sum_cosines", *arguments)
         else:
             call("structured.sum_table", *arguments, address(self.measurement.table), address(scratch.phases))
-        return self.measurement.values(scratch.sums[:, : self.m].ravel(), len(codes))
+        return self.measurement.values(scratch.sums[:, : self.m].flatten(), len(codes))
 
     def encode(self, codes: Int16s, scratch: Scratch, bits: Bytes) -> None:
         """Write the packed contributions of the first rows of `codes`, as many as `bits` has."""
         first, second, row_bytes = scratch.halves()
-        values = address(scratch.values)
+        values = scratch.addresses[0]
         call("structured.store_bits", address(codes), len(codes), *self._frequencies, values, first, second, row_bytes)
         call("positions.join_halves", len(bits), first, second, row_bytes, self.m, address(bits), bits.strides[0])

@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from qckm.kernels.layout import BUFFERED_ROWS
+from qckm.kernels.layout import BUFFERED_ROWS, CACHE_LINE
 from qckm.kernels.reference import CODE_LIMIT
 from qckm.kernels.source.compiling import compiled
 from qckm.kernels.source.memory import load_like, store
@@ -82,6 +82,19 @@ def _code(
 
 
 @intrinsic
+def _prefetch(typing_context, address):
+    """Ask for a cache line; an address that does not exist does no harm."""
+
+    def generate(context, builder, signature, arguments):
+        pointer = builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
+        read, keep, data = (ir.Constant(I32, number) for number in (0, 2, 1))
+        Vectors(builder).call("llvm.prefetch.p0", ir.VoidType(), pointer, read, keep, data)
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
+@intrinsic
 def _as(typing_context, value, work):
     """Convert a number to the type of another."""
 
@@ -123,6 +136,10 @@ def code_rows(
     for first in range(0, rows, BUFFERED_ROWS):
         height = min(BUFFERED_ROWS, rows - first)
         block = address + first * row_bytes
+        if direct:  # memory is fast enough but far away: ask for the next rows while these are coded
+            following = block + BUFFERED_ROWS * row_bytes
+            for line in range(following, following + BUFFERED_ROWS * row_bytes, CACHE_LINE):
+                _prefetch(line)
         for r in range(height):
             for k in range(buffered, n):
                 value = load_like(block + r * row_bytes + k * feature_bytes, example)
