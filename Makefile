@@ -4,10 +4,10 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-CODE := src tests experiments examples
+CODE := src tests experiments examples benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types test-lowest experiments clean
+.PHONY: help demo test check format lint types test-lowest experiments bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -44,7 +44,11 @@ test-lowest: pyproject.toml tests/lowest.txt  ## run the tests with the oldest d
 	.venv-lowest/bin/python -m pytest -q -n 2
 
 experiments: $(READY)  ## measure again all that experiments/results holds (an hour)
-	cd experiments && for name in clompr proposition1 quantisation defaults; do ../$(BIN)/python $$name.py || exit 1; done
+	cd experiments && for name in clompr proposition1 quantisation defaults structured; do ../$(BIN)/python $$name.py || exit 1; done
+
+bench: $(READY)  ## measure speed against peers, with targets; rewrites benchmarks/results/ (five minutes)
+	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.growth
 
 clean:  ## remove what make made
 	rm -rf $(VENV) .venv-lowest demo-output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

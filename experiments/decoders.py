@@ -13,11 +13,11 @@ import warnings
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
-from common import keep, sse
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 import qckm
+from common import keep, sse
 
 N_ROWS = 10_000
 RATIOS = (0.75, 1.0, 1.25, 1.5, 2.0, 5.0)

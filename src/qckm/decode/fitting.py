@@ -9,14 +9,14 @@ that a search can afford thousands of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from qckm.decode.compiling import compiled
 from qckm.decode.waves import Waves, misfit
-from qckm.kernels.compiling import compiled
 
 Floats = npt.NDArray[np.float64]
 Widths = Literal["fixed", "shared", "own"]
@@ -137,7 +137,7 @@ def _minimise(
     return x, evaluations
 
 
-@partial(compiled, fastmath=True)
+@compiled
 def _direction(x, low, high, gradient, moves, turns, curvatures, stored):
     """Return the two-loop quasi-Newton direction over the variables that are free to move."""
     size = x.size

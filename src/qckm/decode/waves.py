@@ -13,14 +13,12 @@ is known: cheaper than keeping six arrays of it.
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
-from qckm.kernels.compiling import compiled
+from qckm.decode.compiling import compiled, inlined
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,11 +35,7 @@ class Waves(NamedTuple):
     z: Floats  # (2, m); the second row is 0 in a single sketch
 
 
-_fast = partial(compiled, fastmath=True)
-_inline = numba.njit(inline="always", fastmath=True, error_model="numpy")
-
-
-@_inline
+@inlined
 def _sine_cosine(x):
     """Return sin x and cos x to about 1e-13: a quarter of the angle by its series, then doubled twice."""
     x = x - 6.283185307179586 * np.floor(x * 0.15915494309189535 + 0.5)
@@ -53,7 +47,7 @@ def _sine_cosine(x):
     return 2 * s * c, c * c - s * s
 
 
-@_inline
+@inlined
 def _decay(x):
     """Return exp(−x) for x ≥ 0 to about 1e-12; nothing is left beyond 60."""
     x = min(x, 60.0) * 0.00390625
@@ -63,7 +57,7 @@ def _decay(x):
     return p
 
 
-@_inline
+@inlined
 def _first_and_ratios(s, c, e, step):
     """Return what leads from a harmonic to the next: a rotation, and the ratio of their dampings with its own ratio."""
     even = step == 2
@@ -74,7 +68,7 @@ def _first_and_ratios(s, c, e, step):
     return turn_s, turn_c, e8 if even else e2 * e, e8 if even else e2
 
 
-@_fast
+@compiled
 def _add_atom(weight, phase, halves, width, harmonics, step, first, second):
     for j in range(phase.size):
         s, c = _sine_cosine(phase[j])
@@ -92,7 +86,7 @@ def _add_atom(weight, phase, halves, width, harmonics, step, first, second):
         second[j] += weight * q
 
 
-@_fast
+@compiled
 def _derive(phase, halves, width, harmonics, step, first, second):
     """Return the derivatives by weight and width of an atom's product with a residual; that by phase in its place."""
     by_weight = 0.0
@@ -125,7 +119,7 @@ def _derive(phase, halves, width, harmonics, step, first, second):
     return by_weight, by_width
 
 
-@_fast
+@compiled
 def _project(phase, a, b):
     """Return Σ a·cos − b·sin, and leave its derivative by each phase in their place."""
     value = 0.0
@@ -136,7 +130,7 @@ def _project(phase, a, b):
     return value
 
 
-@_fast
+@compiled
 def atoms(waves, points, widths):
     """Return the atoms (K, 2, m) of clusters at points (K, n) with widths τ (K,)."""
     phase = np.dot(points, waves.frequencies) + waves.phases
@@ -146,7 +140,7 @@ def atoms(waves, points, widths):
     return out
 
 
-@_fast
+@compiled
 def misfit(waves, points, weights, widths):
     """Return ‖z − Σ_k α_k a_k‖² and its derivatives by points (K, n), weights (K,) and widths (K,)."""
     K, m = points.shape[0], waves.phases.size
@@ -168,7 +162,7 @@ def misfit(waves, points, weights, widths):
     return value, np.dot(phase, waves.transposed), by_weights, by_widths
 
 
-@_fast
+@compiled
 def correlations(waves, points, residual, damping):
     """Return how the first harmonic at each point (S, n) correlates with a damped residual (2, m), with gradients."""
     A = waves.harmonics
