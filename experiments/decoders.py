@@ -1,8 +1,8 @@
 """How many measurements a decoder needs: success against m/(nK), in the paper's two settings, from the sketch alone.
 
-Success is SSE ≤ 1.2 times the best of five k-means, as in the paper; N = 10 000. (a): K = 2 Gaussians at ±(1 … 1), n = 10;
-(b): K Gaussians at corners of {±1}⁵; covariance (n/20)·I. Default settings of CompressiveKMeans except m, the decoder
-and init="sketch": the pilot gives the scale, it does not seed.
+Success is SSE ≤ 1.2 times the best of five k-means, as in the paper; N = 10 000. (a): K = 2 Gaussians at ±(1 … 1),
+n = 10; (b): K Gaussians at corners of {±1}⁵; covariance (n/20)·I. Default settings of CompressiveKMeans except m, the
+decoder and init="sketch": the pilot gives the scale, it does not seed.
 """
 
 from __future__ import annotations

@@ -12,11 +12,11 @@ PACKAGE = Path(qckm.__file__).parent
 LAYERS = [
     {"kernels"},
     {"errors"},
-    {"random", "rows", "threads", "frequencies", "signatures"},
+    {"random", "rows", "compiling", "threads", "frequencies", "signatures"},
     {"structured"},
     {"operator"},
     {"sketch"},
-    {"files", "decode", "scale"},
+    {"files", "decode", "scale", "nearest"},
     {"estimator"},
 ]
 # A method may open a door to the layer above when it is called: op.sketch() returns a Sketch, sk.save() writes a file.

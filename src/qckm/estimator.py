@@ -17,7 +17,6 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -25,6 +24,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from qckm.decode import DECODERS, Clustering, decode
 from qckm.errors import DecodeError, RowsError, SaturationWarning
 from qckm.frequencies import LAWS, Law
+from qckm.nearest import nearest
 from qckm.operator import SketchOperator
 from qckm.random import spawn
 from qckm.rows import Floats, require_finite
@@ -232,8 +232,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         """Return the nearest centroid of each row, (rows,)."""
         check_is_fitted(self)
         rows = self._validate(X, reset=False)
-        labels = [nearest for nearest, _ in self._nearest(rows)]
-        return np.concatenate(labels)
+        return nearest(rows, self.cluster_centers_)[0]
 
     def transform(self, X: Any) -> Floats:
         """Return the distance of each row to each centroid, (rows, K)."""
@@ -247,7 +246,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         check_is_fitted(self)
         rows = self._validate(X, reset=False)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, rows)
-        return -self._inertia(np.concatenate([squares for _, squares in self._nearest(rows)]), weights)
+        return -self._inertia(nearest(rows, self.cluster_centers_)[1], weights)
 
     @property
     def cluster_centers_(self) -> Floats:
@@ -360,9 +359,8 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         return seeds if self.init == "pilot" else [None] if self.init == "sketch" else [None, *seeds]
 
     def _label(self, rows: npt.NDArray[Any], weights: Floats | None) -> None:
-        labels, squares = zip(*self._nearest(rows), strict=True)
-        self.labels_ = np.concatenate(labels)
-        self.inertia_ = self._inertia(np.concatenate(squares), weights)
+        self.labels_, squares = nearest(rows, self.cluster_centers_)
+        self.inertia_ = self._inertia(squares, weights)
         used = np.unique(self.labels_).size
         if used < self.n_clusters:
             warnings.warn(
@@ -371,13 +369,6 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                 ConvergenceWarning,
                 stacklevel=4,
             )
-
-    def _nearest(self, rows: npt.NDArray[Any]) -> Iterator[tuple[npt.NDArray[np.int32], Floats]]:
-        """Yield the nearest centroid of each row and the squared distance to it, block by block."""
-        centers = self.cluster_centers_ - self.operator_.origin
-        for block in self._blocks(rows):
-            nearest, squares = pairwise_distances_argmin_min(block, centers, metric="sqeuclidean")
-            yield nearest.astype(np.int32), squares
 
     def _blocks(self, rows: npt.NDArray[Any]) -> Iterator[Floats]:
         """Yield finite rows from the origin on, so that distances do not lose digits to a large offset."""

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from qckm.decode.compiling import compiled
+from qckm.compiling import compiled
 from qckm.decode.waves import Waves, misfit
 
 Floats = npt.NDArray[np.float64]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from qckm.decode.compiling import compiled, inlined
+from qckm.compiling import compiled, inlined
 
 Floats = npt.NDArray[np.float64]
 
