@@ -136,8 +136,8 @@ def code_rows(
     for first in range(0, rows, BUFFERED_ROWS):
         height = min(BUFFERED_ROWS, rows - first)
         block = address + first * row_bytes
-        if direct:  # memory is fast enough but far away: ask for the next rows while these are coded
-            following = block + BUFFERED_ROWS * row_bytes
+        if direct:  # memory is fast enough but far away: ask for rows to come while these are coded
+            following = block + 4 * BUFFERED_ROWS * row_bytes
             for line in range(following, following + BUFFERED_ROWS * row_bytes, CACHE_LINE):
                 _prefetch(line)
         for r in range(height):
