@@ -44,7 +44,7 @@ test-lowest: pyproject.toml tests/lowest.txt  ## run the tests with the oldest d
 	.venv-lowest/bin/python -m pytest -q -n 2
 
 experiments: $(READY)  ## measure again all that experiments/results holds (an hour)
-	cd experiments && for name in clompr proposition1 quantisation defaults structured; do ../$(BIN)/python $$name.py || exit 1; done
+	cd experiments && for name in clompr proposition1 quantisation defaults structured decoders; do ../$(BIN)/python $$name.py || exit 1; done
 
 bench: $(READY)  ## measure speed against peers, with targets; rewrites benchmarks/results/ (five minutes)
 	$(BIN)/python -m benchmarks

@@ -36,7 +36,7 @@ def main() -> None:
                 op = qckm.SketchOperator.draw(
                     n, round(ratio * n * K), scale=np.sqrt(n) / 0.8, random_state=seed, frequencies=kind
                 )
-                centers = qckm.decode(op.sketch(X), K, random_state=seed, init=start).centers
+                centers = qckm.decode(op.sketch(X), K, decoder="clompr", random_state=seed, init=start).centers
                 found[kind].append(sse(X, centers) / best)
                 rows.append((n, K, ratio, kind, seed, f"{found[kind][-1]:.5f}"))
         for kind in KINDS:
