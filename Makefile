@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 CODE := src tests experiments examples benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types test-lowest test-browser kills experiments clean
+.PHONY: help demo test check format lint types test-lowest test-browser kills experiments bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -51,7 +51,11 @@ kills: $(READY)  ## kill -9 a resumable sketch 200 times, and compare the bytes
 	$(BIN)/python experiments/kills.py --kills 200
 
 experiments: $(READY)  ## measure again all that experiments/results holds (an hour)
-	cd experiments && for name in clompr proposition1 quantisation defaults; do ../$(BIN)/python $$name.py || exit 1; done
+	cd experiments && for name in clompr proposition1 quantisation defaults structured decoders; do ../$(BIN)/python $$name.py || exit 1; done
+
+bench: $(READY)  ## measure speed against peers, with targets; rewrites benchmarks/results/ (five minutes)
+	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.growth
 
 clean:  ## remove what make made
 	rm -rf $(VENV) .venv-lowest demo-output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -37,9 +37,8 @@ def trial(job: tuple[str, str, float, str, int]) -> float:
         n_clusters, X = rows_of(name, seed)
         best = KMeans(n_clusters, n_init=5, random_state=seed).fit(X).inertia_
         scale = np.sqrt(X.shape[1]) / radians  # the clusters' deviation is 1
-        km = qckm.CompressiveKMeans(
-            n_clusters, law=law, scale=scale, init=init, compute_labels=False, random_state=seed
-        )
+        how = {"law": law, "scale": scale, "init": init, "decoder": "clompr", "random_state": seed}
+        km = qckm.CompressiveKMeans(n_clusters, compute_labels=False, **how)
         return sse(X, km.fit(X).cluster_centers_) / best
 
 

@@ -18,7 +18,7 @@ from scipy.spatial.distance import cdist
 
 import qckm
 from common import RESULTS, keep
-from qckm.decode.model import FirstHarmonicModel
+from qckm.decode.points import FirstHarmonicModel
 
 SIGNATURES = ["exponential", "one-bit", "2-bit", "triangle", "modulo"]
 SCALE = 2.0

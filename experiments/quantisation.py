@@ -49,7 +49,7 @@ def main() -> None:
             gap = np.linalg.norm(integers.values() - floats.values())
             sampling = np.sqrt(op.n_measurements / N_ROWS) * (1 if name == "one-bit" else np.sqrt(0.5))
             ratios = [
-                sse(X, qckm.decode(sketch, K, n_init=2, random_state=seed).centers) / best
+                sse(X, qckm.decode(sketch, K, decoder="clompr", n_init=2, random_state=seed).centers) / best
                 for sketch in (integers, floats)
             ]
             mine.append((gap / sampling, *ratios))

@@ -12,15 +12,16 @@ PACKAGE = Path(qckm.__file__).parent
 LAYERS = [
     {"kernels"},
     {"errors"},
-    {"random", "rows", "threads", "frequencies", "signatures"},
+    {"random", "rows", "compiling", "threads", "frequencies", "signatures"},
     {"structured"},
     {"operator"},
     {"sketch"},
-    {"files", "decode", "scale", "sources"},
+    {"files", "decode", "scale", "nearest", "sources"},
     {"runs", "planning", "models"},
     {"checkpoints", "estimator"},
     {"report"},
     {"cli"},
+    {"__main__"},
 ]
 # A method may open a door to the layer above when it is called: op.sketch() returns a Sketch, sk.save() writes a file.
 DOORS = {("operator", "sketch"), ("sketch", "files")}

@@ -17,7 +17,6 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.metrics import pairwise_distances_argmin_min
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -25,10 +24,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from qckm.decode import DECODERS, Clustering, decode
 from qckm.errors import DecodeError, RowsError, SaturationWarning
 from qckm.frequencies import LAWS, Law
+from qckm.nearest import nearest
 from qckm.operator import SketchOperator
 from qckm.random import spawn
 from qckm.rows import Floats, require_finite
-from qckm.scale import DEFAULT_LAW, choose_n_frequencies, choose_settings, draw_pilot
+from qckm.scale import DEFAULT_LAW, Settings, choose_n_frequencies, choose_settings, draw_pilot
 from qckm.signatures import SIGNATURES, Signature
 from qckm.sketch import Sketch
 
@@ -55,8 +55,9 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         `fit`, from the first batch in `partial_fit`.
     law : str or Law, default "auto"
         Law of the frequencies; "auto" is "concentrated-radius", the one that suits a decoder whose atoms are points.
-    decoder : {"auto", "clompr"}, default "auto"
-        "clompr" is the paper's algorithm to the letter; "auto" is the best there is, now that one.
+    decoder : {"auto", "matched", "clompr"}, default "auto"
+        "matched" models clusters with width, through all harmonics of the signature; "clompr" is the paper's algorithm
+        to the letter; "auto" is "matched".
     init : {"auto", "sketch", "pilot"} or array-like of shape (K, n), default "auto"
         Where decoding starts: nowhere ("sketch"), at the k-means centroids of the pilot, or at given centroids. "auto"
         tries both and keeps what matches the sketch better.
@@ -163,9 +164,9 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         weights = self._validate_weights(sample_weight, rows)
         if len(rows) < self.n_clusters:
             raise RowsError(f"n_samples={len(rows)} should be >= n_clusters={self.n_clusters}.")
-        operator, centers, seed = self._prepare(rows, weights)
+        operator, pilot, seed = self._prepare(rows, weights)
         sketch = operator.sketch(rows, weights)
-        self._adopt(sketch, centers, seed)
+        self._adopt(sketch, pilot, seed)
         self._decode()
         if self.compute_labels:
             self._label(rows, weights)
@@ -197,10 +198,10 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                     f"The first batch sets the scale: n_samples={len(rows)} should be >= n_clusters={self.n_clusters}. "
                     "Begin with a larger batch, or pass scale=."
                 )
-            operator, centers, seed = self._prepare(rows, weights)
-            self._adopt(operator.sketch(rows, weights), centers, seed)
+            operator, pilot, seed = self._prepare(rows, weights)
+            self._adopt(operator.sketch(rows, weights), pilot, seed)
         else:
-            self._adopt(self.sketch_ + self.operator_.sketch(rows, weights), self._pilot_centers, self._seed)
+            self._adopt(self.sketch_ + self.operator_.sketch(rows, weights), self._pilot, self._seed)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -237,8 +238,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         """Return the nearest centroid of each row, (rows,)."""
         check_is_fitted(self)
         rows = self._validate(X, reset=False)
-        labels = [nearest for nearest, _ in self._nearest(rows)]
-        return np.concatenate(labels)
+        return self._nearest(rows)[0]
 
     def transform(self, X: Any) -> Floats:
         """Return the distance of each row to each centroid, (rows, K)."""
@@ -259,7 +259,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         check_is_fitted(self)
         rows = self._validate(X, reset=False)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, rows)
-        return -self._inertia(np.concatenate([squares for _, squares in self._nearest(rows)]), weights)
+        return -self._inertia(self._nearest(rows)[1], weights)
 
     @property
     def cluster_centers_(self) -> Floats:
@@ -302,8 +302,8 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             raise RowsError("Expected some sample_weight > 0, got zeros only: there are no rows to sketch.")
         return weights
 
-    def _prepare(self, rows: npt.NDArray[Any], weights: Floats | None) -> tuple[SketchOperator, Floats, int]:
-        """Draw the operator from a pilot; return it with the pilot's centroids and the decoder's seed."""
+    def _prepare(self, rows: npt.NDArray[Any], weights: Floats | None) -> tuple[SketchOperator, Settings, int]:
+        """Draw the operator from a pilot; return it with what the pilot suggests and the decoder's seed."""
         for_pilot, for_operator, for_decoder = spawn(self.random_state, 3)
         try:
             pilot = draw_pilot(rows, weights, for_pilot)
@@ -325,9 +325,9 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             random_state=for_operator,
             feature_names=getattr(self, "feature_names_in_", None),
         )
-        return operator, settings.centers, int(for_decoder.integers(2**63))
+        return operator, settings, int(for_decoder.integers(2**63))
 
-    def _adopt(self, sketch: Sketch, pilot_centers: Floats | None, seed: int) -> None:
+    def _adopt(self, sketch: Sketch, pilot: Settings | None, seed: int) -> None:
         """Take a new sketch in one go; what was decoded from the old one is void."""
         if sketch.saturated:
             share = sketch.saturated / sketch.count
@@ -341,7 +341,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         for stale in ("_clustering", "labels_", "inertia_"):
             self.__dict__.pop(stale, None)
         self.sketch_, self.operator_ = sketch, sketch.operator
-        self._pilot_centers, self._seed = pilot_centers, seed
+        self._pilot, self._seed = pilot, seed
 
     def _decode(self) -> Clustering:
         """Decode the sketch unless that is done."""
@@ -359,6 +359,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                     n_init=self.n_init,
                     random_state=self._seed,
                     init=start,
+                    spread=None if self._pilot is None else self._pilot.spread,
                 )
                 for start in self._starts()
             ]
@@ -368,14 +369,12 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     def _starts(self) -> list[Any]:
         if not isinstance(self.init, str):
             return [self.init]
-        if self.init == "pilot":
-            return [self._pilot_centers]
-        return [None] if self.init == "sketch" or self._pilot_centers is None else [None, self._pilot_centers]
+        seeds = [] if self._pilot is None else [self._pilot.centers]
+        return seeds if self.init == "pilot" else [None] if self.init == "sketch" else [None, *seeds]
 
     def _label(self, rows: npt.NDArray[Any], weights: Floats | None) -> None:
-        labels, squares = zip(*self._nearest(rows), strict=True)
-        self.labels_ = np.concatenate(labels)
-        self.inertia_ = self._inertia(np.concatenate(squares), weights)
+        self.labels_, squares = self._nearest(rows)
+        self.inertia_ = self._inertia(squares, weights)
         used = np.unique(self.labels_).size
         if used < self.n_clusters:
             warnings.warn(
@@ -385,12 +384,12 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                 stacklevel=4,
             )
 
-    def _nearest(self, rows: npt.NDArray[Any]) -> Iterator[tuple[npt.NDArray[np.int32], Floats]]:
-        """Yield the nearest centroid of each row and the squared distance to it, block by block."""
-        centers = (self.cluster_centers_ - self.operator_.origin) / self.operator_.units
-        for block in self._blocks(rows):
-            nearest, squares = pairwise_distances_argmin_min(block, centers, metric="sqeuclidean")
-            yield nearest.astype(np.int32), squares
+    def _nearest(self, rows: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int32], Floats]:
+        """Return the nearest centroid of each row and the squared distance to it, in units."""
+        units = self.operator_.units
+        if (units == 1).all():
+            return nearest(rows, self.cluster_centers_)
+        return nearest(rows / units, self.cluster_centers_ / units)
 
     def _blocks(self, rows: npt.NDArray[Any]) -> Iterator[Floats]:
         """Yield finite rows from the origin on, so that distances do not lose digits to a large offset, in units."""

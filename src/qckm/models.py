@@ -18,15 +18,13 @@ from qckm import files
 from qckm.decode import Clustering
 from qckm.errors import FileError
 from qckm.operator import SketchOperator
-from qckm.rows import Floats, as_rows, raise_not_finite
+from qckm.rows import Floats, as_rows
 
 if TYPE_CHECKING:
     from sklearn.cluster import KMeans
 
 FORMAT = "qckm-model/1"
 _ARRAYS = ("centers", "weights", "spreads", "units")
-# Rows whose distances are worked out at a time.
-_BLOCK = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,21 +89,14 @@ class Model:
 
     def nearest(self, X: Any) -> tuple[npt.NDArray[np.int32], Floats]:
         """Return the nearest centroid of each row X: (rows, n), and the distance to it, in units."""
+        from qckm.nearest import nearest  # numba takes its time to import
+
         rows = as_rows(X, self.centers.shape[1])
-        # From the centroids' middle on, so that a large offset of the data costs no digits.
-        middle = self.centers.mean(axis=0)
-        centers = (self.centers - middle) / self.units
-        labels, distances = np.empty(len(rows), np.int32), np.empty(len(rows))
-        for start in range(0, len(rows), _BLOCK):
-            part = rows[start : start + _BLOCK]
-            if not np.isfinite(part).all():
-                raise_not_finite(part, start)
-            block = (part - middle) / self.units
-            squares = (centers**2).sum(axis=1) - 2 * (block @ centers.T)
-            found = squares.argmin(axis=1)
-            labels[start : start + _BLOCK] = found
-            distances[start : start + _BLOCK] = np.sqrt(((block - centers[found]) ** 2).sum(axis=1))
-        return labels, distances
+        if (self.units == 1).all():
+            labels, squares = nearest(rows, self.centers)
+        else:
+            labels, squares = nearest(rows / self.units, self.centers / self.units)
+        return labels, np.sqrt(squares)
 
     def predict(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the nearest centroid of each row X: (rows, n)."""

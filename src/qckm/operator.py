@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
+from operator import index
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -175,8 +176,8 @@ class SketchOperator:
                 return cls(codes, dither_codes, sizes_of_steps, start, signature, dither, *notes)
             if frequencies == "structured":
                 raise OperatorError(
-                    "Structured frequencies need steps that are fine enough, and in proportion to the units within a "
-                    "factor of 4: leave out steps=, or use frequencies='dense'."
+                    "Structured frequencies need more than a handful of features, and steps that are fine and in "
+                    "proportion to the units within a factor of 4: leave out steps=, or use frequencies='dense'."
                 )
         omega = draw_frequencies(n, m, float(scale), law, rng) / sizes[:, np.newaxis]
         return cls.from_frequencies(
@@ -355,7 +356,8 @@ class SketchOperator:
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
         if weights is not None and weights.dtype != np.int64:
             return self._sketch_weighted(rows, weights.astype(np.float64))
-        found = self._sketcher.sum(rows, None if weights is None else weights.astype(np.int64, copy=False), n_jobs)
+        counts = None if weights is None else weights.astype(np.int64, copy=False)
+        found = self._sketcher.sum(rows, counts, _as_jobs(n_jobs))
         if found.not_finite:
             raise_not_finite(rows[found.not_finite], found.not_finite.start)
         return Sketch(self, found.total, found.count, found.saturated, (found.lower, found.upper))
@@ -389,7 +391,7 @@ class SketchOperator:
         require_names(X, self.feature_names)
         rows = as_rows(X, self.n_features)
         bits = np.empty((len(rows), -(-self.n_measurements // 8)), np.uint8)
-        not_finite = self._sketcher.encode(rows, bits, n_jobs)
+        not_finite = self._sketcher.encode(rows, bits, _as_jobs(n_jobs))
         if not_finite:
             raise_not_finite(rows[not_finite], not_finite.start)
         return bits
@@ -408,7 +410,7 @@ class SketchOperator:
             raise RowsError(f"Expected bits as uint8 of shape (rows, {width}), got {packed.dtype} {packed.shape}.")
         from qckm.kernels import cpu
 
-        ones = cpu.count_bits(packed, n_jobs)
+        ones = cpu.count_bits(packed, _as_jobs(n_jobs))
         spare = ones[self.n_measurements :]
         if spare.any():
             raise RowsError(
@@ -481,6 +483,16 @@ def _per_frequency(name: str, values: npt.ArrayLike, m: int) -> Floats:
     if array.shape != (m,) or not np.isfinite(array).all():
         raise OperatorError(f"Expected finite {name} of shape ({m},), got {array.shape}.")
     return array
+
+
+def _as_jobs(n_jobs: Any) -> int | None:
+    try:
+        jobs = None if n_jobs is None else index(n_jobs)
+    except TypeError:
+        jobs = 0
+    if jobs == 0:
+        raise OperatorError(f"Expected n_jobs to be None, a number of threads, or -1 for all cores, got {n_jobs!r}.")
+    return jobs
 
 
 def _as_steps(steps: npt.ArrayLike | None, n: int) -> Floats:

@@ -43,16 +43,24 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
+class Hints:
+    """What a pilot tells a decoder: its own centroids (K, n) to start from, and how far the data reach, (n,)."""
+
+    centers: Floats
+    spread: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class Planned:
-    """An operator, the pilot's own centroids to start a decoder from (if there was a pilot), and words to the user."""
+    """An operator, what the pilot tells a decoder (if there was a pilot), and words to the user."""
 
     operator: SketchOperator
-    centers: Floats | None
+    hints: Hints | None = None
     words: tuple[str, ...] = ()
 
 
-def draw_operator(source: Source, plan: Plan, want_centers: bool = False) -> Planned:
-    """Draw the operator; look at a pilot only where a wish was left open, or its centroids are wanted.
+def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Planned:
+    """Draw the operator; look at a pilot only where a wish was left open, or what it tells a decoder is wanted.
 
     With scale and m given, and no standardising, no row is read and phases count from 0: the same wishes give the same
     operator everywhere.
@@ -70,9 +78,9 @@ def draw_operator(source: Source, plan: Plan, want_centers: bool = False) -> Pla
     if n_clusters is None and (plan.scale is None or plan.n_frequencies is None):
         raise OperatorError("Expected the number of clusters (-k), or both --scale and --frequencies, got neither.")
     for_pilot, for_operator, _ = spawn(plan.seed, 3)
-    units, origin, scale, centers = np.ones(n), np.zeros(n), plan.scale, None
+    units, origin, scale, hints = np.ones(n), np.zeros(n), plan.scale, None
     words: list[str] = []
-    if plan.scale is None or plan.standardize or want_centers:
+    if plan.scale is None or plan.standardize or want_hints:
         pilot = draw_pilot(sample_rows(source, PILOT_ROWS, for_pilot), None, for_pilot)
         if plan.standardize:
             units = _deviations(pilot)
@@ -82,7 +90,7 @@ def draw_operator(source: Source, plan: Plan, want_centers: bool = False) -> Pla
                 words.append(f"constant in the pilot, left as they are: {', '.join(constant)}")
         settings = choose_settings(Pilot(pilot.rows / units, pilot.weights), n_clusters or 1, for_pilot)
         scale, origin = plan.scale or settings.scale, settings.origin * units
-        centers = settings.centers * units if n_clusters else None
+        hints = Hints(settings.centers * units, settings.spread * units) if n_clusters else None
         if source.once:
             words.append(
                 f"the scale is that of the first {int(pilot.weights.sum())} rows of the pipe: "
@@ -100,16 +108,15 @@ def draw_operator(source: Source, plan: Plan, want_centers: bool = False) -> Pla
         random_state=for_operator,
         feature_names=source.feature_names,
     )
-    return Planned(operator, centers, tuple(words))
+    return Planned(operator, hints, tuple(words))
 
 
-def pilot_centers(source: Source, plan: Plan, operator: SketchOperator) -> Floats:
-    """Return the centroids of a pilot for an operator made elsewhere."""
+def hints_for(source: Source, plan: Plan, operator: SketchOperator) -> Hints:
+    """Return what a pilot tells a decoder about an operator made elsewhere."""
     for_pilot, _, _ = spawn(plan.seed, 3)
     pilot = draw_pilot(sample_rows(source, PILOT_ROWS, for_pilot), None, for_pilot)
-    scaled = Pilot(pilot.rows / operator.units, pilot.weights)
-    centers: Floats = choose_settings(scaled, plan.n_clusters or 1, for_pilot).centers * operator.units
-    return centers
+    settings = choose_settings(Pilot(pilot.rows / operator.units, pilot.weights), plan.n_clusters or 1, for_pilot)
+    return Hints(settings.centers * operator.units, settings.spread * operator.units)
 
 
 def decoder_seed(plan: Plan) -> int:

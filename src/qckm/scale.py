@@ -42,18 +42,22 @@ class Pilot:
         """Return the weighted mean, (n,)."""
         return np.average(self.rows, axis=0, weights=self.weights)
 
+    def spread(self) -> Floats:
+        """Return the weighted standard deviation of each feature, (n,)."""
+        return np.sqrt(np.average((self.rows - self.mean()) ** 2, axis=0, weights=self.weights))
+
     def deviation(self) -> float:
         """Return the standard deviation in one direction, over all of them."""
-        squares = ((self.rows - self.mean()) ** 2).mean(axis=1)
-        return float(np.sqrt(np.average(squares, weights=self.weights)))
+        return float(np.sqrt((self.spread() ** 2).mean()))
 
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """What a pilot suggests: scale and origin of the operator, and the centroids of the pilot itself."""
+    """What a pilot suggests: scale and origin of the operator, the data's spread, and the pilot's own centroids."""
 
     scale: float
     origin: Floats
+    spread: Floats
     centers: Floats
 
 
@@ -97,7 +101,7 @@ def choose_settings(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> 
     scale = _round_to_bits(deviation * np.sqrt(n) / RADIANS_A_DEVIATION)
     # Rounded, both: a k-means whose last bits depend on the processor must not give another operator.
     grid = np.ldexp(0.5, int(np.frexp(scale)[1]) - 2)
-    return Settings(scale, np.rint(pilot.mean() / grid) * grid, centers)
+    return Settings(scale, np.rint(pilot.mean() / grid) * grid, pilot.spread(), centers)
 
 
 def choose_n_frequencies(n_features: int, n_clusters: int) -> int:

@@ -113,6 +113,8 @@ def draw_structured(
             return None
     mixed = _mix(signs, factors, m)
     lengths = np.sqrt(((mixed / ratios[:, np.newaxis]) ** 2).sum(axis=0)) * (2 * np.pi / FINE_TURN)
+    if not lengths.all():  # a row of a block may vanish on a handful of features
+        return None
     radii = norms / lengths
     if np.median(radii) < LEAST_RADIUS:
         return None

@@ -10,7 +10,7 @@ from qckm import checkpoints, files
 from qckm.cli import decoding, options, sketching
 from qckm.cli.talk import Talk, duration, talk_options
 from qckm.models import Model
-from qckm.planning import Plan, decoder_seed, pilot_centers
+from qckm.planning import Plan, decoder_seed, hints_for
 
 
 @click.command()
@@ -68,15 +68,14 @@ def command(
         resume,
         checkpoint_every,
     )
-    done = sketching.sketch_job(job, talk, want_centers=True)
-    centers = done.centers
-    if centers is None and not done.source.once:
-        centers = pilot_centers(done.source, wishes, done.sketch.operator)
-    starts = [None] if centers is None else [None, centers]
+    done = sketching.sketch_job(job, talk, want_hints=True)
+    hints = done.hints
+    if hints is None and not done.source.once:
+        hints = hints_for(done.source, wishes, done.sketch.operator)
     size = len(files.dumps(done.sketch))
     talk.say(f"{sketching.summary(done.sketch, size, done.source.n_bytes)}, in {duration(done.seconds['sketch'])}")
     seed = decoder_seed(wishes)
-    clustering, seconds = decoding.decode_sketch(done.sketch, clusters, decoder, n_init, seed, starts)
+    clustering, seconds = decoding.decode_sketch(done.sketch, clusters, decoder, n_init, seed, hints)
     facts = sketching.facts_of(done, size)
     facts["seconds"] = {**done.seconds, "decode": seconds}
     facts |= {

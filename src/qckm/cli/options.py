@@ -99,7 +99,7 @@ run_options = _chain(
 )
 
 decode_options = _chain(
-    click.option("--decoder", default="auto", show_default=True, help="auto or clompr."),
+    click.option("--decoder", default="auto", show_default=True, help="auto, matched or clompr."),
     click.option(
         "--n-init", type=click.IntRange(min=1), default=1, show_default=True, help="Replicates to choose from."
     ),

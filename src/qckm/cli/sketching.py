@@ -17,7 +17,7 @@ from qckm.cli.progress import Progress
 from qckm.cli.talk import Talk, size
 from qckm.errors import QckmError
 from qckm.operator import SketchOperator
-from qckm.planning import Plan, Planned, draw_operator
+from qckm.planning import Hints, Plan, Planned, draw_operator
 from qckm.runs import OnBad, State, states
 from qckm.sketch import Sketch
 from qckm.sources import Source, open_source
@@ -40,11 +40,11 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Sketched:
-    """A sketch, the source it is of, the pilot's centroids if there was a pilot, and the seconds each part took."""
+    """A sketch, the source it is of, what the pilot tells a decoder if there was one, and the seconds of each part."""
 
     sketch: Sketch
     source: Source
-    centers: Any
+    hints: Hints | None
     seconds: dict[str, float]
 
 
@@ -71,7 +71,7 @@ def open_job(job: Job) -> tuple[Source, SketchOperator | None]:
 
 
 def sketch_job(
-    job: Job, talk: Talk, want_centers: bool = False, every: float | None = None, snapshot: Any = None
+    job: Job, talk: Talk, want_hints: bool = False, every: float | None = None, snapshot: Any = None
 ) -> Sketched:
     """Sketch the data of a job. `snapshot(sketch)` is called every so many seconds, where that is asked for."""
     began = time.perf_counter()
@@ -81,11 +81,11 @@ def sketch_job(
     path = None if source.once or job.output is None else checkpoints.path_of(job.output)
     options = _options(job, operator)
     start = _resumed(path, source, options, job.resume, talk) if path else None
-    planned = Planned(operator, None) if operator is not None else None
-    if planned is None and start is not None and not want_centers:
-        planned = Planned(start.sketch.operator, None)
+    planned = Planned(operator) if operator is not None else None
+    if planned is None and start is not None and not want_hints:
+        planned = Planned(start.sketch.operator)
     if planned is None:
-        planned = draw_operator(source, job.plan, want_centers)
+        planned = draw_operator(source, job.plan, want_hints)
     for words in planned.words:
         talk.say(words)
     if start is None:
@@ -96,7 +96,7 @@ def sketch_job(
     source.require_unchanged()
     done = time.perf_counter()
     _remarks(state.sketch, talk)
-    return Sketched(state.sketch, source, planned.centers, {"prepare": ready - began, "sketch": done - ready})
+    return Sketched(state.sketch, source, planned.hints, {"prepare": ready - began, "sketch": done - ready})
 
 
 def _run(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from qckm.decode.clompr import Support, clompr
-from qckm.decode.model import FirstHarmonicModel
+from qckm.decode.clompr import clompr
+from qckm.decode.points import FirstHarmonicModel
 from qckm.decode.result import Clustering
 from qckm.errors import DecodeError
 from qckm.random import spawn
@@ -19,7 +21,19 @@ __all__ = ["Clustering", "decode"]
 
 Floats = npt.NDArray[np.float64]
 
-DECODERS = {"auto": clompr, "clompr": clompr}
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a decoder is asked: a sketch, K, the box and the optional start in data units, and the effort."""
+
+    sketch: Sketch
+    n_clusters: int
+    lower: Floats
+    upper: Floats
+    start: Floats | None
+    spread: Floats | None
+    n_init: int
+    random_state: Any
 
 
 def decode(
@@ -30,6 +44,7 @@ def decode(
     n_init: int = 1,
     random_state: Any = None,
     init: npt.ArrayLike | None = None,
+    spread: npt.ArrayLike | None = None,
 ) -> Clustering:
     """Find K centroids and their weights from a sketch alone.
 
@@ -40,13 +55,18 @@ def decode(
         K.
     bounds : pair of array-like of shape (n,), optional
         The box to look in; by default the bounds seen in the data, which the sketch knows.
-    decoder : {"auto", "clompr"}, default "auto"
-        "clompr" is the paper's algorithm to the letter; "auto" is the best there is, now that one.
+    decoder : {"auto", "matched", "clompr"}, default "auto"
+        "matched" models clusters with width, through all harmonics; "clompr" is the paper's algorithm to the letter;
+        "auto" is "matched".
     n_init : int, default 1
-        Replicates; the one with the least sketch objective is kept.
+        Replicates of "clompr", of which the one with the least sketch objective is kept; for "matched", which searches
+        until it is satisfied, a factor on its patience.
     random_state : None, int, Generator or RandomState
     init : array-like of shape (K, n), optional
         Centroids to start from, in the first replicate.
+    spread : array-like of shape (n,), optional
+        Standard deviation of the data by feature around the operator's origin, where it is known: "matched" starts its
+        searches there. By default a quarter of the box.
 
     Returns
     -------
@@ -72,30 +92,69 @@ def decode(
         raise DecodeError(f"Expected a decoder among {', '.join(DECODERS)}, got {decoder!r}.")
     if sketch.exact and n_clusters > sketch.count > 0:
         raise DecodeError(f"Expected n_clusters <= the {sketch.count} row(s) sketched, got {n_clusters}.")
-    model = FirstHarmonicModel.of(sketch)
-    lower, upper = (model.to_points(bound) for bound in _box(sketch, bounds))
-    start = None if init is None else model.to_points(_centers(init, n_clusters, sketch.operator.n_features))
+    if not sketch.count > 0:
+        raise DecodeError("A sketch of no rows cannot be decoded: sketch some rows first.")
+    n = sketch.operator.n_features
+    task = Task(
+        sketch,
+        n_clusters,
+        *_box(sketch, bounds),
+        start=None if init is None else _finite("init", init, (n_clusters, n)),
+        spread=None if spread is None else _finite("spread", spread, (n,)),
+        n_init=n_init,
+        random_state=random_state,
+    )
     with one_thread():
-        replicates = [
-            DECODERS[decoder](model, n_clusters, lower, upper, rng, start if number == 0 else None)
-            for number, rng in enumerate(spawn(random_state, n_init))
-        ]
-    return _clustering(model, replicates)
+        return DECODERS[decoder](task)
 
 
-def _clustering(model: FirstHarmonicModel, replicates: list[Support]) -> Clustering:
+def _decode_clompr(task: Task) -> Clustering:
+    model = FirstHarmonicModel.of(task.sketch)
+    lower, upper = model.to_points(task.lower), model.to_points(task.upper)
+    start = None if task.start is None else model.to_points(task.start)
+    replicates = [
+        clompr(model, task.n_clusters, lower, upper, rng, start if number == 0 else None)
+        for number, rng in enumerate(spawn(task.random_state, task.n_init))
+    ]
     best = min(replicates, key=lambda support: support.objective)
-    order = np.argsort(-best.weights, kind="stable")
-    weights = best.weights[order]
+    evaluations = sum(support.n_evaluations for support in replicates)
+    centers, no_spreads = model.to_centers(best.points), np.zeros(task.n_clusters)
+    return _clustering(centers, best.weights, no_spreads, best.objective, float(model.z @ model.z), evaluations)
+
+
+def _decode_matched(task: Task) -> Clustering:
+    from qckm.decode.matched import matched  # numba takes its time to import
+    from qckm.decode.model import SketchModel
+
+    model = SketchModel.of(task.sketch, task.spread)
+    start = None if task.start is None else model.to_points(task.start)
+    (rng,) = spawn(task.random_state, 1)
+    lower, upper = model.to_points(task.lower), model.to_points(task.upper)
+    found, evaluations = matched(model, task.n_clusters, lower, upper, rng, start, task.n_init)
+    centers, spreads = model.to_centers(found.points), np.sqrt(found.widths) * model.spread
+    return _clustering(centers, found.weights, spreads, found.misfit, model.energy(), evaluations)
+
+
+DECODERS: dict[str, Callable[[Task], Clustering]] = {
+    "auto": _decode_matched,
+    "matched": _decode_matched,
+    "clompr": _decode_clompr,
+}
+
+
+def _clustering(
+    centers: Floats, weights: Floats, spreads: Floats, objective: float, energy: float, evaluations: int
+) -> Clustering:
+    order = np.argsort(-weights, kind="stable")
     share = weights.sum()
     return Clustering(
-        centers=model.to_centers(best.points[order]),
+        centers=centers[order],
         # Only now do weights sum to 1: the objective and the choice of the replicate are those of the fit itself.
-        weights=weights / share if share > 0 else np.full(len(weights), 1 / len(weights)),
-        spreads=np.zeros(len(weights)),
-        objective=best.objective,
-        explained=1 - best.objective / float(model.z @ model.z) if model.z.any() else 0.0,
-        n_iter=sum(support.n_evaluations for support in replicates),
+        weights=weights[order] / share if share > 0 else np.full(len(weights), 1 / len(weights)),
+        spreads=spreads[order],
+        objective=objective,
+        explained=1 - objective / energy if energy > 0 else 0.0,
+        n_iter=evaluations,
     )
 
 
@@ -117,11 +176,11 @@ def _box(sketch: Sketch, bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None) -> 
     return np.clip(lower, least, greatest), np.clip(upper, least, greatest)
 
 
-def _centers(init: npt.ArrayLike, n_clusters: int, n_features: int) -> Floats:
-    centers = np.asarray(init, np.float64)
-    if centers.shape != (n_clusters, n_features) or not np.isfinite(centers).all():
-        raise DecodeError(f"Expected finite init of shape ({n_clusters}, {n_features}), got shape {centers.shape}.")
-    return centers
+def _finite(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
+    array = np.asarray(values, np.float64)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise DecodeError(f"Expected finite {name} of shape {shape}, got shape {array.shape}.")
+    return array
 
 
 def _require_positive(name: str, value: Any) -> None:

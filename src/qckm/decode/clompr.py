@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from qckm.decode.model import FirstHarmonicModel
+from qckm.decode.points import FirstHarmonicModel
+from qckm.decode.weights import non_negative_weights
 
 Floats = npt.NDArray[np.float64]
 
@@ -93,7 +94,7 @@ def _most_correlated(
 def _strongest(model: FirstHarmonicModel, points: Floats, n_clusters: int) -> Floats:
     """Step 3: keep the points with the largest non-negative weights on normalised atoms."""
     atoms = model.atoms(points)
-    weights = _non_negative_weights(atoms / np.linalg.norm(atoms, axis=1, keepdims=True), model.z)
+    weights, _ = non_negative_weights(atoms / np.linalg.norm(atoms, axis=1, keepdims=True), model.z)
     keep = np.sort(np.argsort(-weights, kind="stable")[:n_clusters])
     return points[keep]
 
@@ -103,7 +104,7 @@ def _descend(model: FirstHarmonicModel, points: Floats, lower: Floats, upper: Fl
     from scipy.optimize import Bounds, minimize
 
     count, n = points.shape
-    weights = _non_negative_weights(model.atoms(points), model.z)
+    weights, _ = non_negative_weights(model.atoms(points), model.z)
 
     def cost(variables: Floats) -> tuple[float, Floats]:
         value, by_points, by_weights = model.objective(variables[: count * n].reshape(count, n), variables[count * n :])
@@ -116,19 +117,3 @@ def _descend(model: FirstHarmonicModel, points: Floats, lower: Floats, upper: Fl
     found = minimize(cost, np.concatenate([points.ravel(), weights]), jac=True, method="L-BFGS-B", bounds=box)
     points = np.clip(found.x[: count * n].reshape(count, n), lower, upper)
     return Support(points, np.maximum(found.x[count * n :], 0), float(found.fun), found.nfev)
-
-
-def _non_negative_weights(atoms: Floats, z: Floats) -> Floats:
-    """Solve min ‖z − Σ_k α_k a_k‖ over α ≥ 0.
-
-    By the normal equations, K × K where the atoms are K × M: their triangular factor poses the same problem to the
-    solver in K rows instead of M. A whisper on the diagonal keeps the factor defined when two atoms coincide.
-    """
-    from scipy.optimize import nnls
-
-    gram = atoms @ atoms.T
-    gram[np.diag_indices_from(gram)] *= 1 + 1e-10
-    factor = np.linalg.cholesky(gram + 1e-14 * np.trace(gram) * np.eye(len(gram)))
-    weights, _ = nnls(factor.T, np.linalg.solve(factor, atoms @ z), maxiter=100 * len(gram))
-    solution: Floats = weights
-    return solution

@@ -1,7 +1,6 @@
-"""The model of a sketch: what K weighted points would contribute, how far that is from the sketch, and the gradient.
+"""The model of a sketch: what clusters would contribute, how far that is from the sketch, and the gradient.
 
-A point c contributes the atom a(c) = 2|F₁|·cos(Ωᵀ(c − origin) + ξ + arg F₁), the first harmonic of its signature, and
-in a paired sketch the same a quarter turn on (the paper, equation QCKMclustering). Everything here counts in
+A cluster N(c, τI) contributes an atom, the expectation of the signature over it (waves.py). Everything here counts in
 dimensionless coordinates u = (c − origin) / length, with a length a feature, in proportion to its unit, that makes the
 frequencies of order one: solvers then see the same problem whatever the data's units.
 """
@@ -13,39 +12,65 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from qckm.decode.waves import Waves
+from qckm.operator import SketchOperator
 from qckm.sketch import Sketch
 
 Floats = npt.NDArray[np.float64]
 
+# Beyond four harmonics nothing is left of the usual signatures at the usual frequencies.
+_N_HARMONICS = 4
+
 
 @dataclass(frozen=True, eq=False)
-class FirstHarmonicModel:
-    """Points seen through the first harmonic of one operator, beside the sketch z: (M,) they should explain."""
+class SketchModel:
+    """Clusters seen by one operator, beside the sketch they should explain."""
 
-    z: Floats
-    frequencies: Floats  # (n, m), radians a length
-    phases: Floats  # (m,), ξ + arg F₁
-    amplitude: float
+    waves: Waves
     paired: bool
     origin: Floats
     length: Floats  # (n,)
+    spread: float  # one of these coordinates, in units
+    noise: float  # E‖z − E z‖², the sampling noise of a sketch of so many rows
+    mean: Floats  # where the data are, (n,) …
+    deviation: Floats  # … and how far they reach
 
     @classmethod
-    def of(cls, sketch: Sketch) -> FirstHarmonicModel:
-        """Return the model of a sketch."""
+    def of(cls, sketch: Sketch, spread: Floats | None = None) -> SketchModel:
+        """Return the model of a sketch; `spread` is the data's standard deviation by feature, where it is known."""
         operator = sketch.operator
-        signature = operator.signature
         omega = operator.frequencies
-        length = operator.units / np.sqrt(((omega * operator.units[:, np.newaxis]) ** 2).sum(axis=0).mean())
+        spread_of_one = float(1 / np.sqrt(((omega * operator.units[:, np.newaxis]) ** 2).sum(axis=0).mean()))
+        length = operator.units * spread_of_one
+        omega = np.ascontiguousarray(omega * length[:, np.newaxis])
+        z = sketch.values() - operator.signature.harmonics[0].real
+        both = np.zeros((2, operator.n_frequencies))
+        both[: 2 if operator.paired else 1] = z.reshape(-1, operator.n_frequencies)
+        harmonics, step = _harmonics(operator)
+        mean, deviation = _whereabouts(sketch, spread)
         return cls(
-            z=sketch.values() - signature.harmonics[0].real,
-            frequencies=omega * length[:, np.newaxis],
-            phases=operator.phases + np.angle(signature.harmonics[1]),
-            amplitude=signature.amplitude,
+            waves=Waves(
+                frequencies=omega,
+                transposed=np.ascontiguousarray(omega.T),
+                phases=operator.phases,
+                halves=(omega**2).sum(axis=0) / 2,
+                harmonics=harmonics,
+                step=step,
+                z=both,
+            ),
             paired=operator.paired,
             origin=operator.origin,
             length=length,
+            spread=spread_of_one,
+            noise=_sampling_noise(sketch, z),
+            mean=(mean - operator.origin) / length,
+            deviation=deviation / length,
         )
+
+    @property
+    def n_measurements(self) -> int:
+        """The numbers in the sketch, M."""
+        return self.waves.phases.size * (2 if self.paired else 1)
 
     def to_points(self, centers: Floats) -> Floats:
         """Turn data units into the model's coordinates."""
@@ -55,41 +80,33 @@ class FirstHarmonicModel:
         """Turn the model's coordinates into data units."""
         return points * self.length + self.origin
 
-    def atoms(self, points: Floats) -> Floats:
-        """Return the atoms (K, M) of points (K, n)."""
-        return self._atoms_and_slopes(points)[0]
+    def energy(self) -> float:
+        """Return ‖z‖²."""
+        return float((self.waves.z**2).sum())
 
-    def _atoms_and_slopes(self, points: Floats) -> tuple[Floats, Floats]:
-        """Return the atoms (K, M) and their derivatives by the phase."""
-        phases = points @ self.frequencies + self.phases
-        cosine, sine = self.amplitude * np.cos(phases), self.amplitude * np.sin(phases)
-        if not self.paired:
-            return cosine, -sine
-        return np.concatenate([cosine, -sine], axis=1), np.concatenate([-sine, -cosine], axis=1)
 
-    def _pull_back(self, slopes: Floats) -> Floats:
-        """Turn derivatives by the phases (K, M) into derivatives by the points (K, n)."""
-        m = self.phases.size
-        by_phase = slopes[:, :m] + slopes[:, m:] if self.paired else slopes
-        gradient: Floats = by_phase @ self.frequencies.T
-        return gradient
+def _harmonics(operator: SketchOperator) -> tuple[tuple[float, ...], int]:
+    """Return the first harmonics as the loops want them, and the step from one to the next."""
+    signature = operator.signature
+    orders = np.arange(1, 2 * _N_HARMONICS)
+    sizes = np.abs(signature.harmonics[orders])
+    step = 2 if (sizes[1::2] < 1e-4 * sizes[0]).all() else 1
+    orders = 1 + step * np.arange(1 if signature.is_pure_tone else _N_HARMONICS)
+    first = 2 * signature.harmonics[orders]
+    second = first * 1j**orders if operator.paired else 0 * first
+    numbers = np.stack([first.real, first.imag, second.real, second.imag], axis=1)
+    return tuple(float(number) for number in numbers.ravel()), step
 
-    def correlation(self, point: Floats, residual: Floats) -> tuple[float, Floats]:
-        """Return ⟨a(c) / ‖a(c)‖, r⟩ of one point (n,) and its gradient (step 1)."""
-        atom, slope = (part[0] for part in self._atoms_and_slopes(point[np.newaxis]))
-        norm = np.linalg.norm(atom)
-        value = float(atom @ residual / norm)
-        # d(a·r/‖a‖) = a'·(r/‖a‖ − (a·r)·a/‖a‖³); in a paired sketch ‖a‖ is constant and the second part vanishes.
-        by_phase = slope * (residual / norm - value * atom / norm**2)
-        return value, self._pull_back(by_phase[np.newaxis])[0]
 
-    def residual(self, points: Floats, weights: Floats) -> Floats:
-        """Return z − Σ_k α_k a(c_k), (M,)."""
-        return self.z - weights @ self.atoms(points)
+def _sampling_noise(sketch: Sketch, z: Floats) -> float:
+    """Return Σ_j Var f / N: the mean square of the signature, as the dither sees it, less the square of the mean."""
+    mean_square = 2 * (np.abs(sketch.operator.signature.harmonics[1:]) ** 2).sum()
+    return float(np.maximum(mean_square - z**2, 0).sum() / sketch.count)
 
-    def objective(self, points: Floats, weights: Floats) -> tuple[float, Floats, Floats]:
-        """Return ‖z − Σ_k α_k a(c_k)‖² and its gradients by the points (K, n) and the weights (K,)."""
-        atoms, slopes = self._atoms_and_slopes(points)
-        residual = self.z - weights @ atoms
-        by_points = self._pull_back(-2 * weights[:, np.newaxis] * slopes * residual)
-        return float(residual @ residual), by_points, -2 * (atoms @ residual)
+
+def _whereabouts(sketch: Sketch, spread: Floats | None) -> tuple[Floats, Floats]:
+    """Return the mean and the standard deviation of the data, as far as they are known."""
+    lower, upper = sketch.bounds
+    if spread is not None:
+        return sketch.operator.origin, spread
+    return (lower + upper) / 2, (upper - lower) / 4

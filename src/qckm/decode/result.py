@@ -21,7 +21,8 @@ class Clustering:
     weights : ndarray of shape (K,)
         Shares of the rows, ≥ 0 and of sum 1.
     spreads : ndarray of shape (K,)
-        Standard deviation of each cluster in one direction; 0 where the decoder models points, as CL-OMPR does.
+        Standard deviation of each cluster in one direction, in the operator's units; 0 where the decoder models
+        points, as CL-OMPR does.
     objective : float
         ‖z − Σ_k α_k A c_k‖², what was minimised, before the weights were made to sum to 1.
     explained : float

@@ -6,23 +6,26 @@ rows every millisecond or so: often enough for Ctrl-C, seldom enough to cost not
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from qckm.kernels.coding import Coder
 from qckm.kernels.positions import Positions
-from qckm.kernels.threads import Tasks, share
+from qckm.kernels.threads import Tasks, count_threads, share
 
 Floats = npt.NDArray[np.float64]
 Int64s = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int16]
 Bytes = npt.NDArray[np.uint8]
+Result = TypeVar("Result")
 
-CHUNK_CODES = 1 << 16  # codes of a chunk: 128 KB, well within a second-level cache
-LEAST_ROWS = 240  # even so, so that frequencies are loaded for more than a few rows
+CHUNK_CODES = 1 << 18  # codes of a chunk: 512 KB, within a second-level cache
+LEAST_ROWS = 508  # even so: frequencies are loaded for more than a few rows, and Python's part stays small
+CHUNKS_A_THREAD = 4  # at least, where there are rows enough: so that no thread waits long for the last one
 CHUNK_BYTES = 1 << 20  # of packed bits
 
 
@@ -66,11 +69,10 @@ class Sketcher:
 
     def __init__(self, projection: Projection, steps: Floats, origin: Floats, at_origin: Int64s) -> None:
         self.projection, self.steps, self.origin, self.at_origin = projection, steps, origin, at_origin
-        self.height = _round_up(max(LEAST_ROWS, CHUNK_CODES // len(steps)), projection.tile_rows)
 
     def sum(self, rows: npt.NDArray[Any], weights: Int64s | None = None, n_jobs: int | None = None) -> Summary:
         """Sum the contributions of rows (rows, n), each as often as its weight says."""
-        summaries = share(lambda tasks: _Workspace(self, rows).sum(weights, tasks), self._n_tasks(rows), n_jobs)
+        summaries = self._share(rows, lambda room, tasks: room.sum(weights, tasks), n_jobs)
         return Summary(
             np.sum([part.total for part in summaries], axis=0),
             np.min([part.lower for part in summaries], axis=0),
@@ -82,29 +84,39 @@ class Sketcher:
 
     def encode(self, rows: npt.NDArray[Any], bits: Bytes, n_jobs: int | None = None) -> slice | None:
         """Write the contributions of rows as bits (rows, ceil(M / 8)); return rows that are not finite, if any are."""
-        return _first(share(lambda tasks: _Workspace(self, rows).encode(bits, tasks), self._n_tasks(rows), n_jobs))
+        return _first(self._share(rows, lambda room, tasks: room.encode(bits, tasks), n_jobs))
 
-    def _n_tasks(self, rows: npt.NDArray[Any]) -> int:
-        return -(-len(rows) // self.height)
+    def _share(
+        self, rows: npt.NDArray[Any], work: Callable[[_Workspace, Tasks], Result], n_jobs: int | None
+    ) -> list[Result]:
+        """Let threads work on chunks of the rows, each in a workspace of its own."""
+        height, n_threads = max(LEAST_ROWS, CHUNK_CODES // len(self.steps)), 1
+        if len(rows) > LEAST_ROWS:
+            n_threads = count_threads(n_jobs)
+            if n_threads > 1:
+                height = min(height, max(LEAST_ROWS, len(rows) // (CHUNKS_A_THREAD * n_threads)))
+        height = _round_up(min(height, max(1, len(rows))), self.projection.tile_rows)
+        n_tasks = -(-len(rows) // height)
+        return share(lambda tasks: work(_Workspace(self, rows, height), tasks), n_tasks, n_threads)
 
 
 class _Workspace:
     """What one thread needs: room for the codes of a chunk, and for whatever the projection computes with."""
 
-    def __init__(self, sketcher: Sketcher, rows: npt.NDArray[Any]) -> None:
-        self.projection, self.at_origin, self.height = sketcher.projection, sketcher.at_origin, sketcher.height
-        self.rows = rows
-        room = min(self.height, _round_up(len(rows), self.projection.tile_rows))
-        self.coder = Coder(sketcher.steps, sketcher.origin, room)
-        self.scratch = self.projection.scratch(room)
+    def __init__(self, sketcher: Sketcher, rows: npt.NDArray[Any], height: int) -> None:
+        self.projection, self.at_origin = sketcher.projection, sketcher.at_origin
+        self.rows, self.height = rows, height
+        self.coder = Coder(sketcher.steps, sketcher.origin, height, rows.dtype)
+        self.scratch = self.projection.scratch(height)
 
     def sum(self, weights: Int64s | None, tasks: Tasks) -> Summary:
-        summary = Summary(np.zeros_like(self.at_origin), self.coder.lower, self.coder.upper)
+        summary = Summary(np.zeros_like(self.at_origin), *self.coder.bounds)
         for task in tasks:
             part = slice(task * self.height, (task + 1) * self.height)
             if not self._add(part, weights, summary):
                 summary.not_finite = part
                 tasks.stop()
+        summary.lower, summary.upper = self.coder.bounds
         return summary
 
     def _add(self, part: slice, weights: Int64s | None, summary: Summary) -> bool:
@@ -138,7 +150,10 @@ class _Workspace:
     def _sum_codes(self, n_rows: int) -> Int64s:
         filled = _round_up(n_rows, self.projection.tile_rows)
         self.coder.codes[n_rows:filled] = 0
-        return self.projection.sum(self.coder.codes[:filled], self.scratch) - (filled - n_rows) * self.at_origin
+        total = self.projection.sum(self.coder.codes[:filled], self.scratch)
+        if filled > n_rows:
+            total -= (filled - n_rows) * self.at_origin
+        return total
 
     def encode(self, bits: Bytes, tasks: Tasks) -> slice | None:
         for task in tasks:
@@ -160,9 +175,10 @@ def count_bits(bits: Bytes, n_jobs: int | None = None) -> Int64s:
         positions = Positions(bits.shape[1])
         for task in tasks:
             positions.add(bits[task * height : (task + 1) * height])
-        return positions.sums
+        return positions.counts
 
-    total: Int64s = np.sum(share(work, -(-len(bits) // height), n_jobs), axis=0)
+    n_tasks = -(-len(bits) // height)
+    total: Int64s = np.sum(share(work, n_tasks, count_threads(n_jobs) if n_tasks > 1 else 1), axis=0)
     return total
 
 

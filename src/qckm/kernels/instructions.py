@@ -1,14 +1,17 @@
 """Which instructions the kernels may use, and the shape of tile that suits them.
 
 The CPU is the one numba compiles for (NUMBA_CPU_NAME and NUMBA_CPU_FEATURES are respected), not always the one it runs
-on. A kernel's integers never depend on the choice.
+on. The integers that come out never depend on the choice.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import dataclass
+from typing import Any
 
-from numba.core.registry import cpu_target
+import llvmlite.binding as llvm
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ AVX512 = Instructions("AVX-512", 16, "llvm.x86.avx512.pmaddw.d.512", "llvm.x86.a
 AVX2 = Instructions("AVX2", 8, "llvm.x86.avx2.pmadd.wd", "llvm.x86.avx2.pmul.hr.sw", 4, 2)
 SSSE3 = Instructions("SSSE3", 4, "llvm.x86.sse2.pmadd.wd", "llvm.x86.ssse3.pmul.hr.sw.128", 4, 2)
 SSE2 = Instructions("SSE2", 4, "llvm.x86.sse2.pmadd.wd", None, 4, 2)
-# No pairwise multiply-add of int16: widening multiplications, smlal on ARM, which has 32 registers of 4 lanes.
+# No pairwise multiply-add of int16: 32-bit ones (mla on ARM, which has 32 registers of 4 lanes).
 NEON = Instructions("NEON", 4, None, "llvm.aarch64.neon.sqrdmulh.v8i16", 4, 4)
 PLAIN = Instructions("plain", 4, None, None, 4, 2)
 
@@ -63,9 +66,40 @@ def choose(triple: str, features: str) -> Instructions:
     return SSE2  # which every x86-64 has
 
 
-def _target() -> Instructions:
-    triple, _, features = cpu_target.target_context.codegen().magic_tuple()
-    return choose(triple, features)
+@dataclass(frozen=True)
+class Target:
+    """The machine that code is compiled for."""
+
+    triple: str
+    cpu: str
+    features: str
+
+    def machine(self) -> Any:
+        """Return LLVM's idea of it, set up as numba does."""
+        static = self.triple.startswith("x86")
+        return llvm.Target.from_triple(self.triple).create_target_machine(
+            cpu=self.cpu,
+            features=self.features,
+            opt=3,
+            jit=True,
+            reloc="static" if static else "default",
+            codemodel="jitdefault",
+        )
 
 
-HERE = _target()
+def _target() -> Target:
+    """Find out as numba does: this machine, unless NUMBA_CPU_NAME and NUMBA_CPU_FEATURES say otherwise."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    triple = llvm.get_process_triple()
+    if sys.platform == "win32":
+        triple += "-elf"  # the only kind of object that LLVM loads there
+    cpu = os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
+    features = os.environ.get("NUMBA_CPU_FEATURES")
+    if features is None:
+        features = "" if cpu.lower() == "generic" else llvm.get_host_cpu_features().flatten()
+    return Target(triple, cpu, features)
+
+
+TARGET = _target()
+HERE = choose(TARGET.triple, TARGET.features)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from qckm.kernels import reference
 from qckm.kernels.instructions import HERE
-from qckm.kernels.memory import address, aligned
+from qckm.kernels.layout import address, aligned
 
 Int64s = npt.NDArray[np.int64]
 
@@ -51,11 +51,9 @@ class Scratch:
         self.sums: Int64s = aligned((2 if paired else 1, width), np.int64)
         self.counters = aligned((2, n_counters), np.int32)
         self.values = aligned((HERE.rows, n_values), np.int32)
-
-    def clear(self) -> tuple[int, int | None]:
-        """Set the sums to 0; return their addresses, the second None where dithers are single."""
-        self.sums[:] = 0
-        return address(self.sums), address(self.sums[1]) if len(self.sums) == 2 else None
+        second = address(self.sums[1]) if paired else None
+        # Of the block's values, the counters and both halves of the sums; no second half where dithers are single.
+        self.addresses = address(self.values), address(self.counters), address(self.sums), second
 
     @cached_property
     def phases(self) -> npt.NDArray[np.int32]:

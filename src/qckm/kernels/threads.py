@@ -39,14 +39,13 @@ class Tasks(Iterator[int]):
             self._count = 0
 
 
-def share(work: Callable[[Tasks], Result], n_tasks: int, n_jobs: int | None) -> list[Result]:
-    """Call `work` in as many threads as there should be, this one among them, all taking from the same tasks.
+def share(work: Callable[[Tasks], Result], n_tasks: int, n_threads: int) -> list[Result]:
+    """Call `work` in at most so many threads, this one among them, all taking from the same tasks.
 
     An exception in one of them, Ctrl-C in this one included, lets the others finish the task they are at and no more.
     """
     tasks = Tasks(n_tasks)
-    n_threads = min(n_tasks, count_threads(n_jobs)) if n_tasks > 1 else 1
-    others = [_pool().submit(_work, work, tasks) for _ in range(n_threads - 1)]
+    others = [_pool().submit(_work, work, tasks) for _ in range(min(n_tasks, n_threads) - 1)]
     try:
         return [_work(work, tasks), *(other.result() for other in others)]
     finally:
@@ -78,8 +77,6 @@ def count_threads(n_jobs: int | None) -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
         return min(cores, *_limits())
-    if not isinstance(n_jobs, int) or n_jobs == 0:
-        raise ValueError(f"Expected n_jobs to be None, a number of threads, or −1 for all cores, got {n_jobs!r}.")
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 

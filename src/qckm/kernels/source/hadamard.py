@@ -12,9 +12,9 @@ import llvmlite.ir as ir
 from numba import types
 from numba.extending import intrinsic
 
-from qckm.kernels.compiling import compiled
 from qckm.kernels.instructions import HERE
-from qckm.kernels.vectors import I1, I16, I32, I64, Value, Vectors, constant
+from qckm.kernels.source.compiling import compiled
+from qckm.kernels.source.vectors import I1, I16, I32, I64, Value, Vectors, constant
 
 LANES = HERE.lanes
 GROUP = 8 * LANES  # numbers transformed together in registers

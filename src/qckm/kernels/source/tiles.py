@@ -8,10 +8,10 @@ from typing import Any
 from numba import types
 from numba.extending import intrinsic
 
-from qckm.kernels import epilogues
-from qckm.kernels.epilogues import VECTOR_BYTES, Epilogue, Tile
 from qckm.kernels.instructions import HERE
-from qckm.kernels.vectors import Value, Vectors
+from qckm.kernels.source import epilogues
+from qckm.kernels.source.epilogues import VECTOR_BYTES, Epilogue, Tile
+from qckm.kernels.source.vectors import Value, Vectors
 
 # From the addresses of a tile's rows (of so many 4-byte words each), coefficients and dither to its phases.
 Phases = Callable[[Vectors, Value, Value, Value, Value], Tile]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from qckm.kernels.compiling import compiled
 from qckm.kernels.instructions import HERE
-from qckm.kernels.memory import load_like, store
 from qckm.kernels.reference import TABLE_SHIFT, TABLE_SIZE
+from qckm.kernels.source.compiling import compiled
+from qckm.kernels.source.memory import load_like, store
 
 WIDTH = HERE.width
 # Between two looks at the counters: bits counted in units of 2**23 overflow after 511 rows, values much later.

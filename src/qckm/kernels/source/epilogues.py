@@ -12,7 +12,7 @@ import llvmlite.ir as ir
 
 from qckm.kernels.instructions import HERE
 from qckm.kernels.reference import COSINE_POLYNOMIAL, QUARTER_TURN, TURN
-from qckm.kernels.vectors import I32, I64, Value, Vectors, constant
+from qckm.kernels.source.vectors import I32, I64, Value, Vectors, constant
 
 Tile = list[list[Value]]
 Epilogue = Callable[[Vectors, Tile, list[Value]], None]

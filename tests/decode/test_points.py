@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import check_grad
 
 import qckm
-from qckm.decode.model import FirstHarmonicModel
+from qckm.decode.points import FirstHarmonicModel
 from qckm.signatures import SIGNATURES
 
 

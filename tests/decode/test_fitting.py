@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+
+import qckm
+from qckm.decode.fitting import Mixture, Problem
+from qckm.decode.model import SketchModel
+from qckm.decode.waves import atoms
+
+
+@pytest.fixture
+def made():
+    """A sketch that is exactly that of known clusters, and these."""
+    rng = np.random.default_rng(1)
+    op = qckm.SketchOperator.draw(3, 80, scale=2.0, random_state=0)
+    waves = SketchModel.of(op.sketch(rng.normal(size=(10, 3)))).waves
+    truth = Mixture(3 * rng.normal(size=(4, 3)), np.array([0.4, 0.3, 0.2, 0.1]), np.array([0.5, 0.5, 0.5, 0.5]), 0.0)
+    exact = np.tensordot(truth.weights, atoms(waves, truth.points, truth.widths), 1)
+    return Problem(waves._replace(z=exact), np.full(3, -20.0), np.full(3, 20.0)), truth
+
+
+def off(truth, rng):
+    return Mixture(truth.points + 0.3 * rng.normal(size=truth.points.shape), np.full(4, 0.25), np.full(4, 0.8), 0.0)
+
+
+@pytest.mark.parametrize("widths", ["shared", "own"])
+def test_known_clusters_are_found_back(made, widths, rng):
+    problem, truth = made
+    found, evaluations = problem.fit(off(truth, rng), 1000, widths, tolerance=1e-9)
+    assert found.misfit < 1e-6
+    np.testing.assert_allclose(found.points, truth.points, atol=1e-2)
+    np.testing.assert_allclose(found.weights, truth.weights, atol=1e-2)
+    np.testing.assert_allclose(found.widths, truth.widths, atol=2e-2)
+    assert evaluations < 1100
+
+
+def test_fixed_widths_stay(made, rng):
+    problem, truth = made
+    start = off(truth, rng)
+    found, _ = problem.fit(start, 50, "fixed")
+    np.testing.assert_array_equal(found.widths, start.widths)
+
+
+def test_bounds_hold(made, rng):
+    problem, truth = made
+    lower, upper = truth.points.min(axis=0) + 0.5, truth.points.max(axis=0) - 0.5
+    boxed = Problem(problem.waves, lower, upper)
+    found, _ = boxed.fit(off(truth, rng), 200, "own")
+    assert (found.points >= lower).all()
+    assert (found.points <= upper).all()
+    assert (found.weights >= 0).all()
+    assert (found.widths > 0).all()
+    assert (found.widths <= boxed.widest).all()
+
+
+def test_a_fit_never_ends_above_its_start(made, rng):
+    problem, _ = made
+    for _ in range(5):
+        start = Mixture(5 * rng.normal(size=(4, 3)), rng.random(4), np.full(4, 0.5), 0.0)
+        before, _ = problem.fit(start, 0, "fixed")
+        after, _ = problem.fit(start, 30)
+        assert after.misfit <= before.misfit
+
+
+def test_evenness_holds_widths_together(made, rng):
+    problem, truth = made
+    free, _ = problem.fit(off(truth, rng), 15, "own")
+    tied, _ = problem.fit(off(truth, rng), 15, "own", evenness=1e3)
+    assert np.ptp(np.log(tied.widths)) < 0.1 * np.ptp(np.log(free.widths)) + 1e-3
