@@ -24,7 +24,7 @@ def test_an_atom_is_the_mean_contribution_of_a_cluster(signature, dither):
     center, deviation = np.array([1.7, 0.2]), 1.1
     sketch = op.sketch(center + deviation * rng.normal(size=(200_000, 2)))
     model = SketchModel.of(sketch)
-    tau = np.array([(deviation / model.length) ** 2])
+    tau = np.array([(deviation / model.spread) ** 2])
     atom = atoms(model.waves, model.to_points(center[np.newaxis]), tau)[0]
     assert np.abs(atom - model.waves.z).max() < 0.015
 

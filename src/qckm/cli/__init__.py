@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+import qckm
 from qckm.errors import QckmError
 
 VERBS = {
@@ -60,9 +61,7 @@ class Verbs(click.Group):
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        from qckm import __version__
-
-        click.echo(f"qckm {__version__}")
+        click.echo(f"qckm {qckm.__version__}")
         ctx.exit()
 
 
