@@ -1,6 +1,6 @@
 """How fast is `qckm sketch` of a Parquet file, beside what it is made of: pyarrow alone, and the kernel alone.
 
-    python benchmarks/cli_throughput.py --rows 100000000 --columns 10
+    python -m benchmarks.cli_throughput --rows 100000000 --columns 10
 
 Each round runs the three one after the other; the median of the rounds' ratios counts: the machine is not ours alone.
 """
@@ -11,7 +11,6 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import qckm
+from benchmarks.launch import launch
 
 GROUP = 1_000_000
 RESULTS = Path(__file__).parent / "results"
@@ -60,13 +60,10 @@ def sketch_alone(operator: qckm.SketchOperator, rows: int, n: int) -> float:
 
 def command_line(path: Path, operator: Path, out: Path) -> tuple[float, float, float]:
     """Return the seconds of the whole command, of its sketching, and the peak memory in MB."""
-    words = [sys.executable, "-m", "qckm", "sketch", path, "--operator", operator, "-o", out, "--json", "--quiet"]
-    began = time.perf_counter()
-    process = subprocess.Popen(words, stdout=subprocess.PIPE)
-    text = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    assert status == 0
-    return time.perf_counter() - began, json.loads(text)["seconds"]["sketch"], usage.ru_maxrss / 1024
+    words = ["qckm", "sketch", path, "--operator", operator, "-o", out, "--json", "--quiet"]
+    ran = launch([sys.executable, "-m", *map(str, words)])
+    assert ran.status == 0, ran.errors
+    return ran.seconds, json.loads(ran.output)["seconds"]["sketch"], ran.megabytes
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """What people use now, on the same Parquet file in one run: passes, peak memory, time, SSE and lines of code.
 
-    python benchmarks/peers.py --rows 5000000      (pip install faiss-cpu dask-ml "dask[dataframe]" polars duckdb)
+    python -m benchmarks.peers --rows 5000000      (pip install faiss-cpu dask-ml "dask[dataframe]" polars duckdb)
 
 Each peer is the script below, in a process of its own; its lines are counted. A peer that is not installed is left
 out with a word. SSE is over all rows, relative to the best of KMeans with five restarts on all of them.
@@ -9,11 +9,8 @@ out with a word. SSE is over all rows, relative to the best of KMeans with five 
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -21,16 +18,14 @@ import pyarrow.parquet as pq
 from sklearn.cluster import KMeans
 
 from benchmarks.cli_throughput import make
+from benchmarks.launch import launch
 from benchmarks.machine import describe
 from qckm.nearest import nearest
 
 RESULTS = Path(__file__).parent / "results"
 K = 10
 
-QCKM = """
-import subprocess, sys
-subprocess.run([sys.executable, "-m", "qckm", "fit", DATA, "-k", "10", "-o", OUT, "--quiet"], check=True)
-"""
+QCKM = "qckm fit {DATA} -k 10 -o {OUT} --quiet"
 
 MINIBATCH = """
 import numpy as np
@@ -107,17 +102,13 @@ PEERS = {
 
 def measure(script: str, data: Path, out: Path) -> tuple[float, float] | str:
     """Run a script; return its seconds and peak memory in MB, or why there is none."""
-    text = f"DATA, OUT = {str(data)!r}, {str(out)!r}\n{script}"
-    began = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-c", text], stderr=subprocess.PIPE)
-    complaint = process.stderr.read().decode().strip().splitlines()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.stderr.close()
-    process.returncode = status
-    if status:
-        return complaint[-1] if complaint else f"failed: {status}"
-    # A child's child counts too: `qckm fit` is one.
-    return time.perf_counter() - began, usage.ru_maxrss / 1024
+    words = [sys.executable, "-c", f"DATA, OUT = {str(data)!r}, {str(out)!r}\n{script}"]
+    if script is QCKM:
+        words = [sys.executable, "-m", *QCKM.format(DATA=data, OUT=out).split()]
+    ran = launch(words)
+    if ran.status:
+        return (ran.errors.strip().splitlines() or [f"failed: {ran.status}"])[-1]
+    return ran.seconds, ran.megabytes
 
 
 def centers_of(out: Path) -> np.ndarray:
@@ -145,7 +136,7 @@ def main() -> None:
         for title, (script, passes, kept) in PEERS.items():
             out = Path(folder) / "out.npz"
             found = measure(script, data, out)
-            count = len(script.strip().splitlines()) if script is not QCKM else 1
+            count = len(script.strip().splitlines())
             if isinstance(found, str):
                 lines.append(f"| {title} | not run: {found} | | | | | {count} |")
             else:

@@ -120,7 +120,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    except OSError as error:
+        error.filename = os.fspath(path)  # the name the user knows
+        raise
     try:
         yield temporary
         os.fsync(descriptor)  # of the file, whoever wrote to it

@@ -55,6 +55,7 @@ def command(
     """
     decoding.require_decoder(decoder)
     target = decoding.require_writable(output, talk)
+    sketching.require_folders(output, sketch_output, report_output)
     plan["n_frequencies"] = plan.pop("frequencies")
     wishes = Plan(n_clusters=clusters, **plan)
     job = sketching.Job(

@@ -17,7 +17,7 @@ from qckm.planning import Plan, draw_operator
 @click.option("--clusters", "-k", type=click.IntRange(min=1), help="How many clusters will be looked for.")
 @options.operator_options
 @options.plan_options
-@options.data_options
+@options.column_options
 @talk_options
 def command(
     data: tuple[str, ...],
@@ -26,7 +26,6 @@ def command(
     operator_file: str | None,
     columns: Any,
     dtype: str,
-    on_bad: Any,
     talk: Talk,
     **plan: Any,
 ) -> None:
@@ -50,7 +49,7 @@ def command(
         wishes = Plan(n_clusters=clusters, **plan)
         if clusters is None and None in (wishes.scale, wishes.n_frequencies):
             raise click.UsageError("Give the number of clusters (-k), or both --scale and --frequencies.")
-        job = sketching.Job(data, columns, dtype, on_bad, wishes, None, None, False, 0)
+        job = sketching.Job(data, columns, dtype, "error", wishes, None, None, False, 0)
         planned = draw_operator(sketching.open_job(job)[0], wishes)
         for words in planned.words:
             talk.say(words)

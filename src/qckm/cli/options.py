@@ -51,7 +51,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in some ve
 
 data_argument = click.argument("data", nargs=-1, required=True, metavar="DATA...")
 
-data_options = _chain(
+column_options = _chain(
     click.option("--columns", "-c", type=ColumnNames(), help="Columns to read, by name (or 0,1,…). [default: all]"),
     click.option(
         "--dtype",
@@ -60,6 +60,10 @@ data_options = _chain(
         show_default=True,
         help="What values are read as.",
     ),
+)
+
+data_options = _chain(
+    column_options,
     click.option(
         "--on-bad",
         type=click.Choice(["error", "skip"]),

@@ -17,6 +17,7 @@ from qckm.cli.talk import Talk, talk_options
 from qckm.errors import SourceError
 from qckm.models import Model, load_model
 from qckm.sources import Batch, open_source
+from qckm.sources.prefetch import prefetch
 
 
 @click.command()
@@ -58,7 +59,8 @@ def command(
         )
     rows = skipped = 0
     with _writer(target, distance) as write:
-        for batch in source.batches():
+        for batch in prefetch(source.batches()):
+            assert batch is not None  # that would be a tick, and none was asked for
             labels, distances, bad = _label(model, batch, on_bad)
             write(labels, distances, bad)
             rows, skipped = rows + len(labels), skipped + int(bad.sum())

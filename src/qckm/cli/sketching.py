@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shlex
 import sys
 import time
@@ -46,6 +48,14 @@ class Sketched:
     source: Source
     hints: Hints | None
     seconds: dict[str, float]
+
+
+def require_folders(*paths: str | None) -> None:
+    """Refuse outputs in folders that do not exist before hours of work, not after."""
+    for path in paths:
+        folder = os.path.dirname(path or "")
+        if folder and not os.path.isdir(folder):
+            raise FileNotFoundError(errno.ENOENT, "No such folder", folder)
 
 
 def load_operator(path: str) -> SketchOperator:
@@ -95,6 +105,8 @@ def sketch_job(
     state = _run(job, talk, start, source, save, every, snapshot)
     source.require_unchanged()
     done = time.perf_counter()
+    if save and want_hints and done - ready >= job.checkpoint_every:
+        save(state)  # decoding may be stopped, too: it need not cost another pass
     _remarks(state.sketch, talk)
     return Sketched(state.sketch, source, planned.hints, {"prepare": ready - began, "sketch": done - ready})
 
