@@ -94,7 +94,7 @@ PEERS = {
     "qckm fit": (QCKM, "1 + a pilot", "no"),
     "MiniBatchKMeans.partial_fit over Parquet batches": (MINIBATCH, "1", "a batch"),
     "faiss.Kmeans, its default subsample (256 rows a centroid)": (FAISS, "1", "all"),
-    "dask-ml KMeans (k-means||)": (DASK, "many", "chunks"),
+    "dask-ml KMeans": (DASK, "many", "chunks"),
     "polars + Lloyd by hand, 10 iterations": (POLARS, "11", "a batch"),
     "KMeans, best of 5, on 100 000 rows sampled by DuckDB": (DUCKDB, "1", "100 000"),
 }
