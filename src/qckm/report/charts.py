@@ -70,7 +70,7 @@ def draw_profiles(model: Model) -> str:
     low, high = values.min(axis=0), values.max(axis=0)
     shares = (values - low) / np.where(high > low, high - low, 1)
     shares[:, high == low] = 0.5
-    left, right, top, bottom = 24.0, _WIDTH - 24.0, 34.0, _HEIGHT - 92.0
+    left, right, top, bottom = 24.0, _WIDTH - 60.0, 34.0, _HEIGHT - 92.0
     across = np.linspace(left, right, len(columns)) if len(columns) > 1 else np.array([(left + right) / 2])
     parts = [_open("Profiles of the centroids")]
     for x, column, least, most in zip(across, columns, low, high, strict=True):

@@ -27,7 +27,7 @@ def open_frame(frame: Any) -> BatchesTable:
     except (TypeError, ValueError) as error:  # columns of mixed objects
         raise SourceError(f"{label}: cannot be turned into Arrow columns: {error} Select the columns first.") from error
     length = getattr(frame, "num_rows", None)
-    if length is None and hasattr(frame, "__len__") and not hasattr(frame, "to_arrow_reader"):
+    if length is None and hasattr(frame, "__len__") and not hasattr(frame, "fetchall"):
         length = len(frame)
     table.n_rows = length if isinstance(length, int) else None
     return table
@@ -47,6 +47,8 @@ def _reader(frame: Any) -> pa.RecordBatchReader:
         return pa.RecordBatchReader.from_batches(frame.schema, [frame])
     if hasattr(frame, "to_arrow_reader"):  # a DuckDB relation
         return frame.to_arrow_reader(_BATCH_ROWS)
+    if hasattr(frame, "fetch_arrow_reader"):  # the same, before DuckDB 2
+        return frame.fetch_arrow_reader(_BATCH_ROWS)
     if not hasattr(frame, "to_batches") and hasattr(frame, "to_arrow"):  # a polars frame
         frame = frame.to_arrow()
     if hasattr(frame, "to_batches"):  # an Arrow table or dataset
