@@ -44,7 +44,7 @@ test-lowest: pyproject.toml tests/lowest.txt  ## run the tests with the oldest d
 	.venv-lowest/bin/python -m pytest -q -n 2
 
 test-browser: $(READY)  ## look at the report in headless Chromium (Debian: apt-get install chromium chromium-driver)
-	command -v chromium >/dev/null || apt-get install --yes chromium chromium-driver
+	command -v chromium >/dev/null || { apt-get update && apt-get install --yes chromium chromium-driver; }
 	$(BIN)/python -m pytest -q tests/browser
 
 kills: $(READY)  ## kill -9 a resumable sketch 200 times, and compare the bytes

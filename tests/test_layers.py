@@ -12,7 +12,7 @@ PACKAGE = Path(qckm.__file__).parent
 LAYERS = [
     {"kernels"},
     {"errors"},
-    {"random", "rows", "compiling", "threads", "frequencies", "signatures"},
+    {"arguments", "random", "rows", "compiling", "threads", "frequencies", "signatures"},
     {"structured"},
     {"operator"},
     {"sketch"},

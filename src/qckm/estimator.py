@@ -21,7 +21,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from qckm.decode import DECODERS, Clustering, decode
+from qckm.decode import DECODERS, Clustering, decode_from
 from qckm.errors import DecodeError, RowsError, SaturationWarning
 from qckm.frequencies import LAWS, Law
 from qckm.nearest import nearest
@@ -60,7 +60,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         to the letter; "auto" is "matched".
     init : {"auto", "sketch", "pilot"} or array-like of shape (K, n), default "auto"
         Where decoding starts: nowhere ("sketch"), at the k-means centroids of the pilot, or at given centroids. "auto"
-        tries both and keeps what matches the sketch better.
+        tries the pilot's, then none, and keeps what matches the sketch better.
     n_init : int, default 1
         Replicates of the decoder; the one with the least sketch objective is kept.
     bounds : pair of array-like of shape (n,), optional
@@ -350,27 +350,23 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                 "This CompressiveKMeans instance is not fitted yet. Call 'fit', 'partial_fit' or 'fit_sketch' first."
             )
         if "_clustering" not in self.__dict__:
-            found = [
-                decode(
-                    self.sketch_,
-                    self.n_clusters,
-                    bounds=self.bounds,
-                    decoder=self.decoder,
-                    n_init=self.n_init,
-                    random_state=self._seed,
-                    init=start,
-                    spread=None if self._pilot is None else self._pilot.spread,
-                )
-                for start in self._starts()
-            ]
-            self._clustering = min(found, key=lambda clustering: clustering.objective)
+            self._clustering = decode_from(
+                self.sketch_,
+                self.n_clusters,
+                self._starts(),
+                bounds=self.bounds,
+                decoder=self.decoder,
+                n_init=self.n_init,
+                random_state=self._seed,
+                spread=None if self._pilot is None else self._pilot.spread,
+            )
         return self._clustering
 
     def _starts(self) -> list[Any]:
         if not isinstance(self.init, str):
             return [self.init]
         seeds = [] if self._pilot is None else [self._pilot.centers]
-        return seeds if self.init == "pilot" else [None] if self.init == "sketch" else [None, *seeds]
+        return seeds if self.init == "pilot" else [None] if self.init == "sketch" else [*seeds, None]
 
     def _label(self, rows: npt.NDArray[Any], weights: Floats | None) -> None:
         self.labels_, squares = self._nearest(rows)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
-from operator import index
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from qckm import signatures
+from qckm.arguments import as_count, as_jobs, as_names, as_origin, as_steps, as_units, per_frequency, power_of_two_below
 from qckm.errors import OperatorError, RowsError
 from qckm.frequencies import Law, draw_frequencies, draw_norms, get_law
 from qckm.kernels import reference as kernel
@@ -90,8 +90,8 @@ class SketchOperator:
 
     def __post_init__(self) -> None:
         n, m = self.frequency_codes.shape
-        object.__setattr__(self, "units", _as_units(self.units, n))
-        object.__setattr__(self, "feature_names", _as_names(self.feature_names, n))
+        object.__setattr__(self, "units", as_units(self.units, n))
+        object.__setattr__(self, "feature_names", as_names(self.feature_names, n))
         if self.dither_codes.shape != (m,) or self.steps.shape != (n,) or self.origin.shape != (n,):
             raise OperatorError(
                 f"Expected dither ({m},), steps ({n},) and origin ({n},) for frequencies ({n}, {m}), got "
@@ -154,25 +154,25 @@ class SketchOperator:
         -------
         SketchOperator
         """
-        n, m = _count("n_features", n_features), _count("n_frequencies", n_frequencies)
+        n, m = as_count("n_features", n_features), as_count("n_frequencies", n_frequencies)
         if not isinstance(scale, Real) or not _SMALLEST <= scale <= 1 / _SMALLEST:
             raise OperatorError(
                 f"Expected a scale from {_SMALLEST} to {1 / _SMALLEST}, got {scale!r}: rescale the data."
             )
         law = get_law(law)
-        sizes = _as_units(units, n)
+        sizes = as_units(units, n)
         if frequencies not in ("auto", "dense", "structured"):
             raise OperatorError(f"Expected frequencies 'auto', 'dense' or 'structured', got {frequencies!r}.")
         rng = as_generator(random_state)
-        sizes_of_steps = _as_steps(_power_of_two_below(scale * sizes / STEPS_A_SCALE) if steps is None else steps, n)
+        sizes_of_steps = as_steps(power_of_two_below(scale * sizes / STEPS_A_SCALE) if steps is None else steps, n)
         signature = signatures.get(signature)
         if frequencies == "structured" or (frequencies == "auto" and is_faster(n, m)):
             norms = draw_norms(n, m, float(scale), law, rng)
             codes = draw_structured(m, norms, sizes, sizes_of_steps, rng)
             if codes is not None:
                 dither_codes = _draw_dither(m, signature, dither, rng)
-                start = _as_origin(origin, sizes_of_steps)
-                notes = (law.name, float(scale), sizes, _as_names(feature_names, n))
+                start = as_origin(origin, sizes_of_steps)
+                notes = (law.name, float(scale), sizes, as_names(feature_names, n))
                 return cls(codes, dither_codes, sizes_of_steps, start, signature, dither, *notes)
             if frequencies == "structured":
                 raise OperatorError(
@@ -229,8 +229,8 @@ class SketchOperator:
         if steps is None:
             rms = np.sqrt((omega**2).mean(axis=1))
             rms[rms == 0] = 1.0  # a feature nobody looks at may have any step
-            steps = _power_of_two_below(1 / (rms * STEPS_A_SCALE))
-        sizes = _as_steps(steps, n)
+            steps = power_of_two_below(1 / (rms * STEPS_A_SCALE))
+        sizes = as_steps(steps, n)
         codes = np.rint(omega * sizes[:, np.newaxis] * (kernel.TURN / (2 * np.pi)))
         if np.abs(codes).max() > kernel.CODE_LIMIT:
             k, j = np.unravel_index(np.abs(codes).argmax(), codes.shape)
@@ -242,10 +242,10 @@ class SketchOperator:
         if phases is None:
             dither_codes = _draw_dither(m, signature, dither, as_generator(random_state))
         else:
-            turns = _per_frequency("phases", phases, m) * (kernel.TURN / (2 * np.pi))
+            turns = per_frequency("phases", phases, m) * (kernel.TURN / (2 * np.pi))
             dither_codes = (np.rint(turns).astype(np.int64) % kernel.TURN).astype(np.int32)
-        start = _as_origin(origin, sizes)
-        notes = (law, scale, _as_units(units, n), _as_names(feature_names, n))
+        start = as_origin(origin, sizes)
+        notes = (law, scale, as_units(units, n), as_names(feature_names, n))
         return cls(codes.astype(np.int16), dither_codes, sizes, start, signature, dither, *notes)
 
     @property
@@ -357,7 +357,7 @@ class SketchOperator:
         if weights is not None and weights.dtype != np.int64:
             return self._sketch_weighted(rows, weights.astype(np.float64))
         counts = None if weights is None else weights.astype(np.int64, copy=False)
-        found = self._sketcher.sum(rows, counts, _as_jobs(n_jobs))
+        found = self._sketcher.sum(rows, counts, as_jobs(n_jobs))
         if found.not_finite:
             raise_not_finite(rows[found.not_finite], found.not_finite.start)
         return Sketch(self, found.total, found.count, found.saturated, (found.lower, found.upper))
@@ -391,7 +391,7 @@ class SketchOperator:
         require_names(X, self.feature_names)
         rows = as_rows(X, self.n_features)
         bits = np.empty((len(rows), -(-self.n_measurements // 8)), np.uint8)
-        not_finite = self._sketcher.encode(rows, bits, _as_jobs(n_jobs))
+        not_finite = self._sketcher.encode(rows, bits, as_jobs(n_jobs))
         if not_finite:
             raise_not_finite(rows[not_finite], not_finite.start)
         return bits
@@ -410,7 +410,7 @@ class SketchOperator:
             raise RowsError(f"Expected bits as uint8 of shape (rows, {width}), got {packed.dtype} {packed.shape}.")
         from qckm.kernels import cpu
 
-        ones = cpu.count_bits(packed, _as_jobs(n_jobs))
+        ones = cpu.count_bits(packed, as_jobs(n_jobs))
         spare = ones[self.n_measurements :]
         if spare.any():
             raise RowsError(
@@ -444,77 +444,8 @@ class SketchOperator:
             )
 
 
-def _count(name: str, value: Any) -> int:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise OperatorError(f"Expected {name} to be a whole number >= 1, got {value!r}.")
-    return int(value)
-
-
-def _per_feature(name: str, values: npt.ArrayLike | None, n: int, default: float) -> Floats:
-    if values is None:
-        return np.full(n, default)
-    try:
-        array = np.broadcast_to(np.asarray(values, np.float64), (n,)).copy()
-    except ValueError as error:
-        raise OperatorError(f"Expected {name} of shape ({n},), got {np.shape(values)}.") from error
-    if not np.isfinite(array).all():
-        raise OperatorError(f"Expected finite {name}, got NaN or infinity.")
-    return array
-
-
-def _as_units(units: npt.ArrayLike | None, n: int) -> Floats:
-    sizes = _per_feature("units", units, n, 1.0)
-    if not (sizes > 0).all():
-        raise OperatorError("Expected units > 0; leave out features that are constant.")
-    return sizes
-
-
-def _as_names(names: Sequence[str] | None, n: int) -> tuple[str, ...] | None:
-    if names is None:
-        return None
-    given = tuple(names)
-    if len(given) != n or not all(isinstance(name, str) for name in given) or len(set(given)) != n:
-        raise OperatorError(f"Expected {n} different feature names, each a string, got {given!r:.200}.")
-    return given
-
-
-def _per_frequency(name: str, values: npt.ArrayLike, m: int) -> Floats:
-    array = np.asarray(values, np.float64)
-    if array.shape != (m,) or not np.isfinite(array).all():
-        raise OperatorError(f"Expected finite {name} of shape ({m},), got {array.shape}.")
-    return array
-
-
-def _as_jobs(n_jobs: Any) -> int | None:
-    try:
-        jobs = None if n_jobs is None else index(n_jobs)
-    except TypeError:
-        jobs = 0
-    if jobs == 0:
-        raise OperatorError(f"Expected n_jobs to be None, a number of threads, or -1 for all cores, got {n_jobs!r}.")
-    return jobs
-
-
-def _as_steps(steps: npt.ArrayLike | None, n: int) -> Floats:
-    sizes = _per_feature("steps", steps, n, 1.0)
-    if not (sizes >= np.finfo(np.float64).tiny).all() or (np.frexp(sizes)[0] != 0.5).any():
-        raise OperatorError("Expected steps that are powers of two (…, 0.25, 0.5, 1, 2, …), so that coding is exact.")
-    return sizes
-
-
-def _as_origin(origin: npt.ArrayLike | None, steps: Floats) -> Floats:
-    start: Floats = np.rint(_per_feature("origin", origin, len(steps), 0.0) / steps) * steps
-    return start
-
-
 def _draw_dither(m: int, signature: Signature, dither: Dither, rng: np.random.Generator) -> npt.NDArray[np.int32]:
     """Draw the dither; a pair of a pure tone needs none, as in CKM."""
     if dither == "paired" and signature.is_pure_tone:
         return np.zeros(m, np.int32)
     return rng.integers(0, kernel.TURN, size=(m,), dtype=np.int32)
-
-
-def _power_of_two_below(values: npt.ArrayLike) -> Floats:
-    """Return the largest power of two ≤ each value, exactly: frexp reads the exponent, no logarithm rounds."""
-    powers: Floats = np.ldexp(0.5, np.frexp(np.asarray(values, np.float64))[1])
-    return powers

@@ -77,6 +77,15 @@ class Sketch:
         z: Floats = self.total / (self.operator.signature.full_scale * self.count)
         return z
 
+    def sampling_noise(self) -> float:
+        """Return E‖z − E z‖²: how far the sketch of so many rows is from that of endlessly many, squared.
+
+        Each measurement has the mean square of the signature, as the dither sees it, less the square of its mean. A
+        model whose distance from the sketch is no more than this explains all there is to explain.
+        """
+        mean_square = 2 * (np.abs(self.operator.signature.harmonics[1:]) ** 2).sum()
+        return float(np.maximum(mean_square - self.values() ** 2, 0).sum() / self.count)
+
     def __add__(self, other: Sketch) -> Sketch:
         if not isinstance(other, Sketch):
             return NotImplemented

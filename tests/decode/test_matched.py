@@ -3,6 +3,7 @@ import pytest
 from sklearn.cluster import KMeans
 
 import qckm
+from qckm.decode import decode_from
 from qckm.decode.density import _apart
 
 
@@ -64,6 +65,20 @@ def test_a_start_is_kept_where_it_is_good():
     truth = KMeans(4, n_init=5, random_state=0).fit(X).cluster_centers_
     sketch = qckm.SketchOperator.draw(3, 60, scale=2.0, random_state=0).sketch(X)
     assert ratio(X, qckm.decode(sketch, 4, init=truth, random_state=0).centers) < 1.01
+
+
+def test_the_best_of_several_starts_is_kept_and_a_perfect_one_is_the_last():
+    X = clusters(4, 3, 0)
+    truth = KMeans(4, n_init=5, random_state=0).fit(X).cluster_centers_
+    sketch = qckm.SketchOperator.draw(3, 60, scale=2.0, random_state=0).sketch(X)
+    alone = qckm.decode(sketch, 4, init=truth, random_state=0)
+    assert alone.objective < sketch.sampling_noise()
+    perfect_first = decode_from(sketch, 4, [truth, "never looked at"], random_state=0)
+    assert perfect_first.objective == alone.objective
+    poor = np.tile(X.mean(axis=0), (4, 1))
+    assert decode_from(sketch, 4, [poor, truth], random_state=0).objective <= alone.objective * 1.01
+    with pytest.raises(ValueError, match="at least one start"):
+        decode_from(sketch, 4, [])
 
 
 @pytest.mark.parametrize("rows", [[[1.0, 2.0]], [[1.0, 2.0]] * 9, [[0.0, 0.0], [4.0, 4.0]] * 5])

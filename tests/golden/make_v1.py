@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 import qckm
+from qckm.structured import StructuredCodes
 
 HERE = Path(__file__).parent
 ROWS = np.array([[0.0, 1.0], [0.5, -1.0], [-2.25, 3.0], [100.0, 0.125]])
@@ -16,6 +17,16 @@ def operator(signature, dither):
     return qckm.SketchOperator.from_frequencies(
         frequencies, signature, dither, phases=[0.0, 1.0, 2.0, 3.0, 4.0], origin=[1.0, -1.0], steps=2.0**-11
     )
+
+
+def structured():
+    """Structured frequencies of written-down numbers, two blocks of 128."""
+    numbers = np.arange(2 * 3 * 128)
+    signs = (1 - 2 * ((numbers * 40503 >> 7) & 1)).astype(np.int8).reshape(2, 3, 128)
+    codes = StructuredCodes(signs, np.array([1, 2], np.int32), np.arange(100, 240, dtype=np.int32))
+    dither = (np.arange(140) * 100_003 % 2**24).astype(np.int32)
+    steps, origin = np.full(2, 2.0**-11), np.array([1.0, -1.0])
+    return qckm.SketchOperator(codes, dither, steps, origin, qckm.signatures.get("one-bit"), "paired")
 
 
 def ramp(t):
@@ -30,6 +41,7 @@ def sketches():
         "v1-exponential": operator("exponential", "paired").sketch(ROWS),
         "v1-custom-single": operator(ramp, "single").sketch(ROWS),
         "v1-weighted": operator("triangle", "single").sketch(ROWS, [0.5, 1.5, 2.0, 0.25]),
+        "v1-structured": structured().sketch(ROWS),
         "v1-empty": operator("one-bit", "single").empty(),
     }
 

@@ -9,7 +9,7 @@ import click
 
 from qckm import files
 from qckm.cli.talk import Talk, stdout_bytes
-from qckm.decode import DECODERS, Clustering, decode
+from qckm.decode import DECODERS, Clustering, decode_from
 from qckm.models import Model, to_csv, writer_for
 from qckm.planning import Hints
 from qckm.sketch import Sketch
@@ -34,15 +34,12 @@ def require_decoder(name: str) -> None:
 def decode_sketch(
     sketch: Sketch, n_clusters: int, decoder: str, n_init: int, seed: int, hints: Hints | None = None
 ) -> tuple[Clustering, float]:
-    """Decode from nowhere and from where a pilot points; return what matches the sketch best, and the seconds taken."""
+    """Decode from where a pilot points and from scratch; return what matches the sketch best, and the seconds taken."""
     began = time.perf_counter()
-    starts = [None] if hints is None else [None, hints.centers]
+    starts = [None] if hints is None else [hints.centers, None]
     spread = None if hints is None else hints.spread
-    found = [
-        decode(sketch, n_clusters, decoder=decoder, n_init=n_init, random_state=seed, init=start, spread=spread)
-        for start in starts
-    ]
-    return min(found, key=lambda clustering: clustering.objective), time.perf_counter() - began
+    how = {"decoder": decoder, "n_init": n_init, "random_state": seed, "spread": spread}
+    return decode_from(sketch, n_clusters, starts, **how), time.perf_counter() - began
 
 
 def fit_facts(clustering: Clustering) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from qckm.random import spawn
 from qckm.sketch import Sketch
 from qckm.threads import one_thread
 
-__all__ = ["Clustering", "decode"]
+__all__ = ["Clustering", "decode", "decode_from"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -106,6 +106,23 @@ def decode(
     )
     with one_thread():
         return DECODERS[decoder](task)
+
+
+def decode_from(sketch: Sketch, n_clusters: int, starts: Sequence[npt.ArrayLike | None], **how: Any) -> Clustering:
+    """Decode from one start after the other (None: from scratch) and return what matches the sketch best.
+
+    A start from which the sketch is explained down to its sampling noise is the last: nothing can match better.
+    """
+    best: Clustering | None = None
+    for start in starts:
+        found = decode(sketch, n_clusters, init=start, **how)
+        if best is None or found.objective < best.objective:
+            best = found
+        if best.objective <= sketch.sampling_noise():
+            break
+    if best is None:
+        raise DecodeError("Expected at least one start.")
+    return best
 
 
 def _decode_clompr(task: Task) -> Clustering:

@@ -62,7 +62,7 @@ class SketchModel:
             origin=operator.origin,
             length=length,
             spread=spread_of_one,
-            noise=_sampling_noise(sketch, z),
+            noise=sketch.sampling_noise(),
             mean=(mean - operator.origin) / length,
             deviation=deviation / length,
         )
@@ -96,12 +96,6 @@ def _harmonics(operator: SketchOperator) -> tuple[tuple[float, ...], int]:
     second = first * 1j**orders if operator.paired else 0 * first
     numbers = np.stack([first.real, first.imag, second.real, second.imag], axis=1)
     return tuple(float(number) for number in numbers.ravel()), step
-
-
-def _sampling_noise(sketch: Sketch, z: Floats) -> float:
-    """Return Σ_j Var f / N: the mean square of the signature, as the dither sees it, less the square of the mean."""
-    mean_square = 2 * (np.abs(sketch.operator.signature.harmonics[1:]) ** 2).sum()
-    return float(np.maximum(mean_square - z**2, 0).sum() / sketch.count)
 
 
 def _whereabouts(sketch: Sketch, spread: Floats | None) -> tuple[Floats, Floats]:

@@ -81,7 +81,7 @@ def _origin(facts: dict[str, Any]) -> str:
         return "Centroids from a sketch."
     many = facts.get("n_inputs", len(inputs))
     more = f" and {many - 1} more" if many > 1 else ""
-    return f"From {escape(str(inputs[0]))}{more}, read once; no row was kept."
+    return f"From {escape(str(inputs[0]))}{more}, sketched in one pass."
 
 
 def _verdict(checks: list[verdict.Check]) -> str:

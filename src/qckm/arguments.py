@@ -1,0 +1,91 @@
+"""What may be asked of an operator: numbers checked and brought into shape, each refusal with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qckm.errors import OperatorError
+
+Floats = npt.NDArray[np.float64]
+
+
+def as_count(name: str, value: Any) -> int:
+    """Return a whole number ≥ 1."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise OperatorError(f"Expected {name} to be a whole number >= 1, got {value!r}.")
+    return int(value)
+
+
+def per_feature(name: str, values: npt.ArrayLike | None, n: int, default: float) -> Floats:
+    """Return finite numbers (n,), one a feature; a single number is meant for all."""
+    if values is None:
+        return np.full(n, default)
+    try:
+        array = np.broadcast_to(np.asarray(values, np.float64), (n,)).copy()
+    except ValueError as error:
+        raise OperatorError(f"Expected {name} of shape ({n},), got {np.shape(values)}.") from error
+    if not np.isfinite(array).all():
+        raise OperatorError(f"Expected finite {name}, got NaN or infinity.")
+    return array
+
+
+def as_units(units: npt.ArrayLike | None, n: int) -> Floats:
+    """Return units (n,) > 0."""
+    sizes = per_feature("units", units, n, 1.0)
+    if not (sizes > 0).all():
+        raise OperatorError("Expected units > 0; leave out features that are constant.")
+    return sizes
+
+
+def as_names(names: Sequence[str] | None, n: int) -> tuple[str, ...] | None:
+    """Return n different names, or None."""
+    if names is None:
+        return None
+    given = tuple(names)
+    if len(given) != n or not all(isinstance(name, str) for name in given) or len(set(given)) != n:
+        raise OperatorError(f"Expected {n} different feature names, each a string, got {given!r:.200}.")
+    return given
+
+
+def per_frequency(name: str, values: npt.ArrayLike, m: int) -> Floats:
+    """Return finite numbers (m,), one a frequency."""
+    array = np.asarray(values, np.float64)
+    if array.shape != (m,) or not np.isfinite(array).all():
+        raise OperatorError(f"Expected finite {name} of shape ({m},), got {array.shape}.")
+    return array
+
+
+def as_jobs(n_jobs: Any) -> int | None:
+    """Return a number of threads, or None."""
+    try:
+        jobs = None if n_jobs is None else index(n_jobs)
+    except TypeError:
+        jobs = 0
+    if jobs == 0:
+        raise OperatorError(f"Expected n_jobs to be None, a number of threads, or -1 for all cores, got {n_jobs!r}.")
+    return jobs
+
+
+def as_steps(steps: npt.ArrayLike | None, n: int) -> Floats:
+    """Return steps (n,), powers of two."""
+    sizes = per_feature("steps", steps, n, 1.0)
+    if not (sizes >= np.finfo(np.float64).tiny).all() or (np.frexp(sizes)[0] != 0.5).any():
+        raise OperatorError("Expected steps that are powers of two (…, 0.25, 0.5, 1, 2, …), so that coding is exact.")
+    return sizes
+
+
+def as_origin(origin: npt.ArrayLike | None, steps: Floats) -> Floats:
+    """Return the origin (n,), rounded to whole steps."""
+    start: Floats = np.rint(per_feature("origin", origin, len(steps), 0.0) / steps) * steps
+    return start
+
+
+def power_of_two_below(values: npt.ArrayLike) -> Floats:
+    """Return the largest power of two ≤ each value, exactly: frexp reads the exponent, no logarithm rounds."""
+    powers: Floats = np.ldexp(0.5, np.frexp(np.asarray(values, np.float64))[1])
+    return powers
