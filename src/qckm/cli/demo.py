@@ -6,6 +6,7 @@ import os
 
 import click
 import numpy as np
+import numpy.typing as npt
 
 from qckm import files
 from qckm.cli.talk import Talk, size, talk_options
@@ -41,8 +42,8 @@ def command(folder: str, rows: int, talk: Talk) -> None:
     talk.say(f"look at {report}")
 
 
-def make_rows(path: str, rows: int) -> None:
-    """Write rows of ten Gaussian clusters of unequal weights; the same rows every time."""
+def make_rows(path: str, rows: int) -> npt.NDArray[np.int64]:
+    """Write rows of ten Gaussian clusters of unequal weights, the same every time; return which cluster each is of."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -51,8 +52,11 @@ def make_rows(path: str, rows: int) -> None:
     shares = np.linspace(1, 3, _K)
     names = [f"x{place}" for place in range(_N)]
     schema = pa.schema([pa.field(name, pa.float32()) for name in names])
+    drawn = []
     with files.replacing(path) as temporary, pq.ParquetWriter(temporary, schema) as writer:
         for start in range(0, rows, _GROUP):
             labels = rng.choice(_K, min(_GROUP, rows - start), p=shares / shares.sum())
             part = (centers[labels] + rng.normal(size=(len(labels), _N))).astype(np.float32)
             writer.write_table(pa.table(dict(zip(names, np.ascontiguousarray(part.T), strict=True)), schema=schema))
+            drawn.append(labels)
+    return np.concatenate(drawn)
