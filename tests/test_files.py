@@ -96,6 +96,14 @@ def test_save_keeps_links_and_the_usual_permissions(sketch, tmp_path):
     assert real.stat().st_mode & 0o777 == 0o666 & ~umask
 
 
+def test_a_device_is_written_to_not_replaced(sketch):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("this system has no /dev/full")
+    with pytest.raises(OSError, match="No space left"):
+        sketch.save("/dev/full")
+    assert files.is_device("/dev/full")
+
+
 def test_save_says_when_there_is_no_such_folder(sketch, tmp_path):
     with pytest.raises(FileNotFoundError):
         sketch.save(tmp_path / "nowhere" / "x.qckm")

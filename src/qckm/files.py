@@ -114,9 +114,20 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
         file.write(data)
 
 
+def is_device(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is there and is neither a file nor a folder: a device, a pipe, a socket."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+
+
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
-    """Give a new file beside the path to write to; at the end it takes the path's place, or goes after an error."""
+    """Give a new file beside the path to write to; at the end it takes the path's place, or goes after an error.
+
+    A device or a pipe is given itself: putting a file in the place of /dev/stdout would be no service.
+    """
+    if is_device(path):
+        yield os.fspath(path)
+        return
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")

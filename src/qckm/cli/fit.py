@@ -93,6 +93,6 @@ def command(
 
         write_report(model, None if done.source.once else done.source, report_output)
     decoding.write_model(model, target, talk)
-    if target != "-":
+    if target != "-" and not files.is_device(target):
         checkpoints.remove(checkpoints.path_of(target))
     talk.say(f"{clusters} centroids explain {clustering.explained:.1%} of the sketch, in {duration(seconds)}")

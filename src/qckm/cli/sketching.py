@@ -88,7 +88,8 @@ def sketch_job(
     source, operator = open_job(job)
     if job.resume and (source.once or job.output is None):
         raise click.UsageError("--resume needs files, which can be read again, and an output (-o).")
-    path = None if source.once or job.output is None else checkpoints.path_of(job.output)
+    lasting = not source.once and job.output is not None and not files.is_device(job.output)
+    path = checkpoints.path_of(job.output) if lasting and job.output is not None else None
     options = _options(job, operator)
     start = _resumed(path, source, options, job.resume, talk) if path else None
     planned = Planned(operator) if operator is not None else None
@@ -255,5 +256,7 @@ def sketch_output(output: str | None) -> str:
 
 def summary(sketch: Sketch, n_bytes: int, source_bytes: int | None) -> str:
     """Return one line about a sketch."""
-    shrunk = f", {source_bytes / n_bytes:,.0f} times less than the data" if source_bytes else ""
+    shrunk = (
+        f", {source_bytes / n_bytes:,.0f} times less than the data" if source_bytes and source_bytes > n_bytes else ""
+    )
     return f"{sketch.count:,} rows in {size(n_bytes)}{shrunk}"
