@@ -12,7 +12,7 @@ PACKAGE = Path(qckm.__file__).parent
 LAYERS = [
     {"kernels"},
     {"errors"},
-    {"arguments", "random", "rows", "compiling", "threads", "frequencies", "signatures"},
+    {"arguments", "random", "rows", "compiling", "threads", "frequencies", "octaves", "signatures"},
     {"structured"},
     {"operator"},
     {"sketch"},

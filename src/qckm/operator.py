@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,6 +17,7 @@ from qckm.arguments import as_count, as_jobs, as_names, as_origin, as_steps, as_
 from qckm.errors import OperatorError, RowsError
 from qckm.frequencies import Law, draw_frequencies, draw_norms, get_law
 from qckm.kernels import reference as kernel
+from qckm.octaves import count_octaves, octave_codes, steps_for
 from qckm.random import as_generator
 from qckm.rows import as_rows, as_weights, raise_not_finite, require_names
 from qckm.signatures import Signature
@@ -121,6 +122,7 @@ class SketchOperator:
         random_state: Any = None,
         frequencies: Literal["auto", "dense", "structured"] = "auto",
         feature_names: Sequence[str] | None = None,
+        octaves: int = 1,
     ) -> SketchOperator:
         """Draw an operator at random.
 
@@ -149,11 +151,15 @@ class SketchOperator:
             fast, from about 256 features on, dense elsewhere.
         feature_names : sequence of str, optional
             The columns, in order: a note that travels with the operator.
+        octaves : int, default 1
+            Where the scale is not known: at how many scales to measure the m frequencies, from `scale`, the finest, to
+            2**(octaves − 1) times that; `decode` then takes the one that suits. octaves · m frequencies in all, dense.
 
         Returns
         -------
         SketchOperator
         """
+        octaves = as_count("octaves", octaves)
         n, m = as_count("n_features", n_features), as_count("n_frequencies", n_frequencies)
         if not isinstance(scale, Real) or not _SMALLEST <= scale <= 1 / _SMALLEST:
             raise OperatorError(
@@ -166,6 +172,19 @@ class SketchOperator:
         rng = as_generator(random_state)
         sizes_of_steps = as_steps(power_of_two_below(scale * sizes / STEPS_A_SCALE) if steps is None else steps, n)
         signature = signatures.get(signature)
+        if octaves > 1:
+            if frequencies == "structured":
+                raise OperatorError(
+                    "Expected frequencies 'dense' or 'auto' for more than one octave, got 'structured'."
+                )
+            omega = draw_frequencies(n, m, float(scale), law, rng) / sizes[:, np.newaxis]
+            if steps is None:
+                sizes_of_steps = steps_for(omega, sizes_of_steps, octaves)
+            many = octave_codes(omega, sizes_of_steps, octaves)
+            dither_codes = _draw_dither(octaves * m, signature, dither, rng)
+            start = as_origin(origin, sizes_of_steps)
+            notes = (law.name, float(scale), sizes, as_names(feature_names, n))
+            return cls(many, dither_codes, sizes_of_steps, start, signature, dither, *notes)
         if frequencies == "structured" or (frequencies == "auto" and is_faster(n, m)):
             norms = draw_norms(n, m, float(scale), law, rng)
             codes = draw_structured(m, norms, sizes, sizes_of_steps, rng)
@@ -272,6 +291,40 @@ class SketchOperator:
     def n_measurements(self) -> int:
         """The length of a sketch, M: 2m paired, m single."""
         return self.n_frequencies * (2 if self.paired else 1)
+
+    @cached_property
+    def octaves(self) -> int:
+        """At how many scales, a factor 2 apart, the frequencies were drawn to be measured; read off the codes.
+
+        Frequencies of one's own are taken as they are: those that double may mean something else there.
+        """
+        if isinstance(self.frequency_codes, StructuredCodes) or self.law == "custom":
+            return 1
+        return count_octaves(self.frequency_codes)
+
+    def octave(self, j: int) -> SketchOperator:
+        """Return the operator of one octave alone: 0 has the coarsest scale, octaves − 1 the finest.
+
+        Examples
+        --------
+        >>> import qckm
+        >>> op = qckm.SketchOperator.draw(n_features=2, n_frequencies=50, scale=1.0, octaves=3, random_state=0)
+        >>> op.n_frequencies, [op.octave(j).scale for j in range(op.octaves)]
+        (150, [4.0, 2.0, 1.0])
+        """
+        octaves = self.octaves
+        if isinstance(j, (bool, np.bool_)) or not isinstance(j, (int, np.integer)) or not 0 <= j < octaves:
+            raise OperatorError(f"Expected an octave from 0 to {octaves - 1}, got {j!r}.")
+        if isinstance(self.frequency_codes, StructuredCodes) or octaves == 1:
+            return self
+        m = self.n_frequencies // octaves
+        here = slice(j * m, (j + 1) * m)
+        return replace(
+            self,
+            frequency_codes=np.ascontiguousarray(self.frequency_codes[:, here]),
+            dither_codes=self.dither_codes[here].copy(),
+            scale=None if self.scale is None else self.scale * 2.0 ** (octaves - 1 - j),
+        )
 
     @property
     def frequencies(self) -> Floats:

@@ -27,6 +27,8 @@ class Plan:
         m.
     scale : float, optional
         In data units, or in standard deviations if standardised.
+    octaves : int
+        At how many scales, a factor 2 apart, to measure: `scale` is the finest, the pilot's is the middle one.
     law, signature, dither : str
     standardize : bool
         Whether each column counts in its own standard deviation, as the pilot sees it.
@@ -41,6 +43,7 @@ class Plan:
     dither: Dither = "paired"
     standardize: bool = False
     seed: int = 0
+    octaves: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +86,8 @@ def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Plann
             if constant:
                 words.append(f"constant in the pilot, left as they are: {', '.join(constant)}")
         settings = choose_settings(Pilot(pilot.rows / units, pilot.weights), n_clusters or 1, for_pilot, m)
-        scale, origin = plan.scale or settings.scale, settings.origin * units
+        scale = plan.scale or float(np.ldexp(settings.scale, -(plan.octaves // 2)))
+        origin = settings.origin * units
         if source.once:
             words.append(
                 f"the scale is that of the first {int(pilot.weights.sum())} rows of the pipe: "
@@ -100,6 +104,7 @@ def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Plann
         units=units,
         random_state=for_operator,
         feature_names=source.feature_names,
+        octaves=plan.octaves,
     )
     hints = None if pilot is None or not n_clusters else _hints(pilot, settings, operator)
     return Planned(operator, hints, tuple(words))

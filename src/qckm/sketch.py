@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -85,6 +85,12 @@ class Sketch:
         """
         mean_square = 2 * (np.abs(self.operator.signature.harmonics[1:]) ** 2).sum()
         return float(np.maximum(mean_square - self.values() ** 2, 0).sum() / self.count)
+
+    def octave(self, j: int) -> Sketch:
+        """Return the sketch of one octave alone, exactly what its operator, `operator.octave(j)`, makes of the rows."""
+        operator, octaves = self.operator.octave(j), self.operator.octaves
+        total = self.total.reshape(-1, octaves, operator.n_frequencies)[:, j].ravel()
+        return replace(self, operator=operator, total=total)
 
     def __add__(self, other: Sketch) -> Sketch:
         if not isinstance(other, Sketch):

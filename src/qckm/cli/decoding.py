@@ -52,6 +52,7 @@ def fit_facts(clustering: Clustering) -> dict[str, Any]:
         "explained": clustering.explained,
         "converged": clustering.converged,
         "evaluations": clustering.n_iter,
+        **({} if clustering.octave is None else {"octave": clustering.octave}),
     }
 
 

@@ -75,6 +75,13 @@ data_options = _chain(
 
 plan_options = _chain(
     click.option("--scale", type=click.FloatRange(min=0, min_open=True), help="Kernel length. [default: by a pilot]"),
+    click.option(
+        "--octaves",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="Scales to measure at, from --scale (the finest) or around the pilot's, if unsure: decoding chooses.",
+    ),
     click.option("--frequencies", type=click.IntRange(min=1), help="How many. [default: 5·columns·K]"),
     click.option("--signature", default="one-bit", show_default=True, help="one-bit, exponential, 2-bit, triangle, …"),
     click.option("--law", default="auto", show_default=True, help="Law of the frequencies."),

@@ -231,6 +231,7 @@ def operator_facts(operator: SketchOperator) -> dict[str, Any]:
         "dither": operator.dither,
         "law": operator.law,
         "scale": operator.scale,
+        "octaves": operator.octaves,
         "standardized": bool((operator.units != 1).any()),
         "fingerprint": operator.fingerprint,
     }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,10 @@ from qckm.errors import DecodeError, PoorFitWarning
 from qckm.random import spawn
 from qckm.sketch import Sketch
 from qckm.threads import one_thread
+
+if TYPE_CHECKING:
+    from qckm.decode.matched import Found
+    from qckm.decode.model import SketchModel
 
 __all__ = ["Clustering", "Hints", "decode", "decode_hinted"]
 
@@ -42,6 +46,7 @@ class Task:
     spread: Floats | None
     n_init: int
     random_state: Any
+    decoder: str
 
 
 def decode(
@@ -55,6 +60,9 @@ def decode(
     spread: npt.ArrayLike | None = None,
 ) -> Clustering:
     """Find K centroids and their weights from a sketch alone.
+
+    Of a sketch at several scales (`SketchOperator.draw(..., octaves=)`) that octave is decoded whose clusters predict
+    best what the others measured.
 
     Parameters
     ----------
@@ -92,7 +100,10 @@ def decode(
     ([[3.0, 3.0], [3.0, 3.0]], [0.5, 0.5])
     """
     how = (bounds, decoder, n_init, random_state, spread)
-    return _with_verdict(_decode(sketch, n_clusters, init, False, *how))
+    sketch, octave, found = _at_one_scale(_task(sketch, n_clusters, init, False, *how))
+    if found is None or init is not None:
+        found = _decode(sketch, n_clusters, init, False, *how)
+    return _with_verdict(found, octave)
 
 
 def decode_hinted(
@@ -113,26 +124,59 @@ def decode_hinted(
     """
     spread = None if hints is None else hints.spread
     how = (bounds, decoder, n_init, random_state, spread)
+    sketch, octave, found = _at_one_scale(_task(sketch, n_clusters, None, False, *how))
     if hints is None or init == "sketch":
-        return _with_verdict(_decode(sketch, n_clusters, None, False, *how))
+        return _with_verdict(found or _decode(sketch, n_clusters, None, False, *how), octave)
+    if octave is not None:
+        hints = replace(hints, sketch=hints.sketch.octave(octave))
     trusted = init == "auto" and hints.represent(sketch)
     found = _decode(sketch, n_clusters, hints.centers, trusted, *how)
     if init == "auto" and not trusted and found.objective > sketch.sampling_noise():
         found = min(found, _decode(sketch, n_clusters, None, False, *how), key=lambda one: one.objective)
-    return _with_verdict(found)
+    return _with_verdict(found, octave)
 
 
-def _with_verdict(found: Clustering) -> Clustering:
+def _with_verdict(found: Clustering, octave: int | None) -> Clustering:
     if found.converged is False:
         warnings.warn(
             POOR_FIT,
             PoorFitWarning,
             stacklevel=4,
         )
-    return found
+    return replace(found, octave=octave)
 
 
-def _decode(
+def decode_octaves(task: Task) -> tuple[int, list[Clustering]]:
+    """Decode each octave of a sketch at several scales, from scratch; return which suits the data, and all of them."""
+    from qckm.decode.held_out import Density, best_octave
+
+    parts = [task.sketch.octave(j) for j in range(task.sketch.operator.octaves)]
+    densities, clusterings = [], []
+    with one_thread():
+        for part in parts:
+            model, found = _fit_matched(replace(task, sketch=part, start=None))
+            points, weights, widths, _ = found.density
+            densities.append(Density(model.to_centers(points), weights, np.sqrt(widths) * model.spread))
+            clusterings.append(_clustering_of(model, found))
+        return best_octave(parts, densities), clusterings
+
+
+def _at_one_scale(task: Task) -> tuple[Sketch, int | None, Clustering | None]:
+    """Return the sketch to decode, which octave that is, and what choosing it has found there, where there are any."""
+    if task.sketch.operator.octaves == 1:
+        return task.sketch, None, None
+    octave, clusterings = decode_octaves(task)
+    found = clusterings[octave] if DECODERS[task.decoder] is _decode_matched else None
+    return task.sketch.octave(octave), octave, found
+
+
+def _decode(*what: Any) -> Clustering:
+    task = _task(*what)
+    with one_thread():
+        return DECODERS[task.decoder](task)
+
+
+def _task(
     sketch: Sketch,
     n_clusters: int,
     init: npt.ArrayLike | None,
@@ -142,7 +186,7 @@ def _decode(
     n_init: int,
     random_state: Any,
     spread: npt.ArrayLike | None,
-) -> Clustering:
+) -> Task:
     if not isinstance(sketch, Sketch):
         raise DecodeError(
             f"Expected a Sketch, got {type(sketch).__name__}: make one with op.sketch(X), or qckm.load a file."
@@ -156,7 +200,7 @@ def _decode(
     if not sketch.count > 0:
         raise DecodeError("A sketch of no rows cannot be decoded: sketch some rows first.")
     n = sketch.operator.n_features
-    task = Task(
+    return Task(
         sketch,
         n_clusters,
         *_box(sketch, bounds),
@@ -165,9 +209,8 @@ def _decode(
         spread=None if spread is None else _finite("spread", spread, (n,)),
         n_init=n_init,
         random_state=random_state,
+        decoder=decoder,
     )
-    with one_thread():
-        return DECODERS[decoder](task)
 
 
 def _decode_clompr(task: Task) -> Clustering:
@@ -184,7 +227,7 @@ def _decode_clompr(task: Task) -> Clustering:
     return _clustering(centers, best.weights, no_spreads, best.objective, float(model.z @ model.z), evaluations)
 
 
-def _decode_matched(task: Task) -> Clustering:
+def _fit_matched(task: Task) -> tuple[SketchModel, Found]:
     from qckm.decode.matched import matched  # numba takes its time to import
     from qckm.decode.model import SketchModel
 
@@ -192,7 +235,14 @@ def _decode_matched(task: Task) -> Clustering:
     start = None if task.start is None else model.to_points(task.start)
     (rng,) = spawn(task.random_state, 1)
     lower, upper = model.to_points(task.lower), model.to_points(task.upper)
-    found = matched(model, task.n_clusters, lower, upper, rng, start, task.trusted, task.n_init)
+    return model, matched(model, task.n_clusters, lower, upper, rng, start, task.trusted, task.n_init)
+
+
+def _decode_matched(task: Task) -> Clustering:
+    return _clustering_of(*_fit_matched(task))
+
+
+def _clustering_of(model: SketchModel, found: Found) -> Clustering:
     centers, spreads = model.to_centers(found.points), np.sqrt(found.widths) * model.spread
     return _clustering(
         centers, found.weights, spreads, found.objective, model.energy(), found.n_evaluations, found.converged

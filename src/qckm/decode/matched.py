@@ -47,8 +47,10 @@ class Found:
     ----------
     points, weights, widths : ndarray of shape (K, n), (K,), (K,)
         The centroids, their shares and the variance around each.
+    density : Mixture
+        What they were taken from: those of it as they were fitted, or more clusters than K where these explain more.
     objective : float
-        The misfit of the density they were taken from.
+        The density's misfit.
     excess : float
         That misfit over what it should be.
     unrest : float
@@ -61,6 +63,7 @@ class Found:
     points: Floats
     weights: Floats
     widths: Floats
+    density: Mixture
     objective: float
     excess: float
     unrest: float
@@ -130,6 +133,7 @@ def matched(
     objective = model.objective(search.residual(densities[0]))
     return Found(
         *centroids,
+        density=densities[0],
         objective=objective,
         excess=densities[0].misfit / expected,
         unrest=unrest,

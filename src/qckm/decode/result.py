@@ -32,6 +32,8 @@ class Clustering:
     converged : bool or None
         The decoder's verdict: whether the centroids explain the sketch, down to its sampling noise or at least stably;
         None where the decoder has none, as CL-OMPR.
+    octave : int or None
+        Of a sketch at several scales, the one that was decoded: `sketch.octave(octave)`.
     """
 
     centers: Floats
@@ -41,3 +43,4 @@ class Clustering:
     explained: float
     n_iter: int
     converged: bool | None = None
+    octave: int | None = None
