@@ -1,9 +1,9 @@
 """Choosing the scale after the pass, from a sketch at five scales, against choosing it before, from a pilot.
 
-For each data set the pilot's scale is put at every place of the ladder in turn, the coarsest first. Printed, as SSE over
-the best of five k-means: the octave that decoding chose; that of the pilot's scale in the same sketch; the best and the
-worst of the five; and `CompressiveKMeans(init="sketch")`, to which the pilot also tells the data's mean and spread, with
-as many frequencies as one octave. Nothing else is known of the data to the octaves than their bounds: phases count
+For each data set the pilot's scale is put at every place of the ladder in turn, the coarsest first. Printed, as SSE
+over the best of five k-means: the octave that decoding chose; that of the pilot's scale in the same sketch; the best and
+the worst of the five; and `CompressiveKMeans(init="sketch")`, to which the pilot also tells the data's mean and spread,
+with as many frequencies as one octave. Nothing else is known of the data to the octaves than their bounds: phases count
 from 0. K = 10, m = 5nK, one bit.
 """
 

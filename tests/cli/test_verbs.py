@@ -65,6 +65,21 @@ def test_one_operator_for_many_places(folder, facts, qckm_):
     assert (folder / "again.qckm").read_bytes() == (folder / "fleet.qckm").read_bytes()
 
 
+def test_octaves_need_neither_pilot_nor_scale(folder, facts):
+    wishes = ("--scale", 0.25, "--frequencies", 40, "--octaves", 5)
+    assert facts("sketch", "part*.parquet", *wishes, "-o", "s.qckm")["octaves"] == 5
+    sketch = qckm.load("s.qckm")
+    assert (sketch.operator.n_frequencies, sketch.operator.scale) == (200, 0.25)
+    found = facts("decode", "s.qckm", "-k", 3, "-o", "m.json")
+    assert found["octave"] in range(5)
+    assert np.sort(qckm.load_model("m.json").centers.round(), axis=0).tolist() == [[0, 0], [0, 0], [8, 8]]
+
+
+def test_octaves_are_around_the_pilots_scale(folder, facts):
+    alone, three = (facts("operator", "rows.npy", "-k", 3, "--octaves", k, "-o", "op.qckm")["scale"] for k in (1, 3))
+    assert three == alone / 2
+
+
 def test_sketches_of_different_operators_say_how_to_share_one(folder, qckm_):
     for seed in range(2):
         qckm_("sketch", "rows.npy", "--scale", 2, "--frequencies", 20, "--seed", seed, "-o", f"{seed}.qckm")
