@@ -211,6 +211,8 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     def fit_sketch(self, sketch: Sketch) -> CompressiveKMeans:
         """Decode a sketch made elsewhere; its operator takes the place of signature, scale, law and n_frequencies.
 
+        Of a sketch at several scales (`octaves`), the one that suits the data is decoded.
+
         Parameters
         ----------
         sketch : Sketch
