@@ -4,10 +4,10 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-CODE := src tests experiments examples benchmarks
+CODE := conftest.py src tests experiments examples benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types test-lowest test-browser kills experiments bench clean
+.PHONY: help demo test test-engines test-dask test-spark test-ray check format lint types test-lowest test-browser kills experiments bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -22,9 +22,22 @@ demo: $(READY)  ## a Parquet file of a million rows → qckm fit → report, bes
 	$(BIN)/python examples/demo.py
 
 test: $(READY)  ## run the tests
-	$(BIN)/python -m pytest -q -n 2 --ignore tests/browser
+	$(BIN)/python -m pytest -q -n 2 --ignore tests/browser -m "not engine"
 
-check: lint types test  ## what CI runs: format, lint, types, tests
+test-engines: test-dask test-spark test-ray  ## run the tests that start a cluster: Dask, Spark, Ray (installs Ray)
+
+test-dask: $(READY)
+	$(BIN)/python -m pytest -q tests/engines/test_dask.py
+
+test-spark: $(READY)
+	command -v java >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends default-jre-headless; }
+	$(BIN)/python -m pytest -q tests/engines/test_spark.py tests/engines/test_spark_stream.py
+
+test-ray: $(READY)
+	$(BIN)/python -m pip install --quiet --editable ".[ray]"
+	$(BIN)/python -m pytest -q tests/engines/test_ray.py
+
+check: lint types test test-dask test-spark  ## what CI runs: format, lint, types, tests, Dask and Spark
 
 format: $(READY)  ## rewrite the code in house style
 	$(BIN)/ruff format $(CODE)

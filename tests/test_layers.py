@@ -12,19 +12,27 @@ PACKAGE = Path(qckm.__file__).parent
 LAYERS = [
     {"kernels"},
     {"errors"},
-    {"arguments", "random", "rows", "compiling", "threads", "frequencies", "signatures"},
+    {"arguments", "elsewhere", "random", "rows", "compiling", "threads", "frequencies", "signatures"},
     {"structured"},
     {"operator"},
     {"sketch"},
     {"files", "decode", "scale", "nearest", "sources"},
     {"runs", "planning", "models"},
     {"checkpoints", "estimator"},
+    {"engines"},
     {"report"},
     {"cli"},
     {"__main__"},
 ]
 # A method may open a door to the layer above when it is called: op.sketch() returns a Sketch, sk.save() writes a file.
-DOORS = {("operator", "sketch"), ("sketch", "files")}
+# Rows that an engine holds go up to where the engines are.
+DOORS = {
+    ("operator", "sketch"),
+    ("sketch", "files"),
+    ("operator", "engines"),
+    ("runs", "engines"),
+    ("estimator", "engines"),
+}
 
 
 def rank(room):

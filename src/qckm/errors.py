@@ -40,5 +40,9 @@ class DecodeError(QckmError):
     """A sketch that cannot be decoded as asked."""
 
 
+class MissingExtraError(QckmError, ImportError):
+    """Something optional is needed and not installed."""
+
+
 class SaturationWarning(UserWarning):
     """Some rows lie farther from the operator's origin than can be coded, and were clipped."""
