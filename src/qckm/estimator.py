@@ -29,12 +29,15 @@ from qckm.nearest import distances, nearest
 from qckm.operator import SketchOperator
 from qckm.random import spawn
 from qckm.rows import Floats, require_finite
+from qckm.runs import OnBad
 from qckm.scale import DEFAULT_LAW, Pilot, Settings, choose_n_frequencies, choose_settings, draw_pilot
 from qckm.signatures import SIGNATURES, Signature
 from qckm.sketch import Sketch
 
 if TYPE_CHECKING:
     from sklearn.cluster import KMeans
+
+    from qckm.engines import Partitions
 
 # Rows whose distances to the centroids are worked out at a time.
 _BLOCK = 1 << 16
@@ -245,7 +248,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         """Return the nearest centroid of each row, (rows,): of a Dask collection as a Dask array, not computed yet."""
         check_is_fitted(self)
         if engine_of(X):
-            return self._opened(X).nearest(self._model())  # type: ignore[no-any-return]
+            return self._opened(X).nearest(self.to_model())  # type: ignore[no-any-return]
         rows = self._validate(X, reset=False)
         return self._nearest(rows)[0]
 
@@ -253,20 +256,24 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         """Return the distance of each row to each centroid, (rows, K)."""
         check_is_fitted(self)
         if engine_of(X):
-            return self._opened(X).distances(self._model(), self.operator_.origin)  # type: ignore[no-any-return]
+            return self._opened(X).distances(self.to_model(), self.operator_.origin)  # type: ignore[no-any-return]
         rows = self._validate(X, reset=False)
         return distances(rows, self.cluster_centers_, self.operator_.origin, self.operator_.units)
 
+    def to_model(self) -> Model:
+        """Return the centroids as a `qckm.Model`, to be saved as JSON, CSV, Parquet or .npz."""
+        check_is_fitted(self)
+        return Model.of(self._decode(), self.operator_)
+
     def to_sklearn(self) -> KMeans:
         """Return a fitted scikit-learn `KMeans` with these centroids, e.g. for ONNX by skl2onnx."""
-        check_is_fitted(self)
-        return self._model().to_sklearn()
+        return self.to_model().to_sklearn()
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return minus the sum of squared distances of the rows to their centroids, weighted."""
         check_is_fitted(self)
         if engine_of(X):
-            return -self._opened(X, sample_weight).misfit(self._model())[0]  # type: ignore[no-any-return]
+            return -self._opened(X, sample_weight).misfit(self.to_model())[0]  # type: ignore[no-any-return]
         rows = self._validate(X, reset=False)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, rows)
         return -self._inertia(self._nearest(rows)[1], weights)
@@ -320,21 +327,38 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             more = self._opened(X, sample_weight).sketch(self.operator_)
             self._adopt(self.sketch_ + more, self._pilot, self._seed)
             return self
-        held = engines.open_partitions(X, sample_weight=sample_weight)
+        return self.fit_partitions(engines.open_partitions(X, sample_weight=sample_weight), decode=decode)
+
+    def fit_partitions(self, held: Partitions, on_bad: OnBad = "error", decode: bool = True) -> CompressiveKMeans:
+        """Fit to rows that an engine holds; `fit` and `partial_fit` call this for Dask, Spark and Ray.
+
+        Parameters
+        ----------
+        held : Partitions
+            What `qckm.engines.open_partitions` gives.
+        on_bad : {"error", "skip"}
+            Rows with a null, NaN or infinity: refuse, or leave out and count in the sketch's `skipped`.
+        decode : bool, default True
+            Whether to decode at once, and to label the rows if that is asked for.
+
+        Returns
+        -------
+        self
+        """
         self.n_features_in_ = held.n_features
         self.__dict__.pop("feature_names_in_", None)
         if held.names is not None:
             self.feature_names_in_ = np.array(held.names, object)
         operator, pilot, seed = self._prepare(held.pilot)
-        sketch = held.sketch(operator)
+        sketch = held.sketch(operator, on_bad)
         if sketch.count < self.n_clusters and not held.weighted:
             raise RowsError(f"n_samples={sketch.count} should be >= n_clusters={self.n_clusters}.")
         self._adopt(sketch, pilot, seed)
         if decode:
             self._decode()
             if self.compute_labels and held.lazy:
-                self.inertia_, used = held.misfit(self._model())
-                self.labels_ = held.nearest(self._model())
+                self.inertia_, used = held.misfit(self.to_model())
+                self.labels_ = held.nearest(self.to_model())
                 self._warn_of_unused(int((used > 0).sum()))
         return self
 
@@ -345,9 +369,6 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         held = engines.open_partitions(X, sample_weight=sample_weight)
         held.require_columns(self.operator_)
         return held
-
-    def _model(self) -> Model:
-        return Model.of(self._decode(), self.operator_)
 
     @staticmethod
     def _draw_pilot(rows: npt.NDArray[Any], weights: Floats | None, rng: np.random.Generator) -> Pilot:

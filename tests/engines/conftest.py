@@ -1,5 +1,8 @@
 """Rows, an operator, the bytes that every engine must give, and ways to cut rows at random."""
 
+import os
+import sys
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +19,32 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if {"dask_client", "spark", "ray_cluster"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("engine")
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """Two cores of this machine; a task may fail once."""
+    pyspark_sql = pytest.importorskip("pyspark.sql")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    builder = pyspark_sql.SparkSession.builder.master("local[2,2]")
+    for name, value in {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+        # A file is a partition, however small.
+        "spark.sql.files.maxPartitionBytes": "1000000",
+        "spark.sql.files.openCostInBytes": "1000000",
+    }.items():
+        builder = builder.config(name, value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
 
 
 @pytest.fixture(scope="session")

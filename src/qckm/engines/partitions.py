@@ -22,8 +22,9 @@ from qckm.scale import Pilot, pilot_of
 from qckm.sketch import Sketch
 
 _NOT_LAZY = (
-    "Only Dask arrays and frames are labelled by predict and transform. On Spark qckm.engines.spark.CompressiveKMeans "
-    "has a model whose transform adds a column; on Ray, use dataset.map_batches with model.predict (qckm.Model.of)."
+    "Only Dask arrays and frames are labelled by predict and transform. On Spark, qckm.engines.spark_ml "
+    "has a CompressiveKMeans with a model whose transform adds a column; on Ray, dataset.map_batches calls a function, "
+    "such as one with model.predict (to_model())."
 )
 
 
