@@ -18,7 +18,7 @@ LAYERS = [
     {"sketch"},
     {"files", "decode", "scale", "nearest", "sources"},
     {"runs", "planning", "models"},
-    {"checkpoints", "estimator"},
+    {"checkpoints", "estimator", "grouping"},
     {"engines"},
     {"report"},
     {"cli"},

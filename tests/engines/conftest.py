@@ -70,9 +70,9 @@ def expected(operator, rows):
     return files.dumps(operator.sketch(rows))
 
 
-def cuts(seed, n_rows):
-    """Yield (start, stop) of a random partitioning; some parts are empty, some hold one row."""
+def cuts(seed, n_rows, most=12):
+    """Yield (start, stop) of a random partitioning; some parts are empty."""
     rng = np.random.default_rng(seed)
-    edges = np.sort(rng.integers(0, n_rows + 1, size=rng.integers(1, 12)))
+    edges = np.sort(rng.integers(0, n_rows + 1, size=rng.integers(1, most)))
     edges = np.concatenate([[0], edges, edges[-1:], [n_rows]])
     yield from pairwise(edges)

@@ -6,12 +6,15 @@ carry functions and values (pickle, mostly) then carries nothing of ours but byt
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
+from qckm import errors
 from qckm.errors import QckmError
 from qckm.rows import Floats
 from qckm.sources.table import Rows
@@ -62,15 +65,29 @@ def loads(job: bytes) -> Job:
     return _KINDS[kind].restore(settings, data)
 
 
-def run_part(job: bytes, blocks: Iterable[Block], number: int) -> bytes:
+def run_part(job: bytes, blocks: Iterable[Block], number: int, name: str | None = None) -> bytes:
     """Do a job on a partition: what engines call in their workers. Errors name the partition."""
     try:
         return loads(job).part(blocks, number)
     except QckmError as error:
-        raise type(error)(f"partition {number}: {error}") from error
+        raise type(error)(f"{name or f'partition {number}'}: {error}") from error
 
 
 def merge_parts(job: bytes, parts: Iterable[bytes]) -> bytes:
     """Merge results: what engines call in their workers, in a tree."""
     held = list(parts)
     return held[0] if len(held) == 1 else loads(job).merge(held)
+
+
+@contextlib.contextmanager
+def translated(kind: type[Exception]) -> Iterator[None]:
+    """Turn what an engine says, in an exception of its own, of an error of ours in a worker into that error again."""
+    try:
+        yield
+    except kind as error:
+        found = re.findall(r"qckm\.errors\.(\w+): (.*)", str(error))
+        name, words = found[-1] if found else ("", "")  # the last is the outermost, which names the partition
+        ours = getattr(errors, name, None)
+        if isinstance(ours, type) and issubclass(ours, QckmError):
+            raise ours(words) from error
+        raise

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -19,12 +17,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, NumericType, StructType
 
-from qckm import errors
 from qckm.engines.arrow import blocks_of
-from qckm.engines.jobs import Job, merge_parts, run_part
+from qckm.engines.jobs import Job, merge_parts, run_part, translated
 from qckm.engines.partitions import Partitions, select_names
 from qckm.engines.sampling import choose_parts
-from qckm.errors import QckmError, RowsError, SourceError
+from qckm.errors import RowsError, SourceError
 
 _SCHEMA = "part binary"
 _FEATURES = "features"
@@ -76,7 +73,7 @@ class SparkPartitions(Partitions):
         shipped, columns, weight, vector = job.dumps(), self._columns, self._weight, self._vector
         # A function inside a function travels by value: with it go bytes and strings, and the names of our functions.
         parts = self._frame.mapInArrow(lambda batches: _part(batches, shipped, columns, weight, vector), _SCHEMA)
-        with translated():
+        with translated(PySparkException):
             if some is not None:
                 chosen = _chosen_parts(parts, some)
                 if chosen is not None:
@@ -118,19 +115,6 @@ def require_numbers(schema: StructType, columns: Sequence[str]) -> None:
     ]
     if wrong:
         raise SourceError(f"Expected columns of numbers, got {', '.join(wrong[:5])}. Choose them with columns=[…].")
-
-
-@contextlib.contextmanager
-def translated() -> Iterator[None]:
-    """Turn what Spark says of an error of ours in a worker into that error again."""
-    try:
-        yield
-    except PySparkException as error:
-        found = re.search(r"qckm\.errors\.(\w+): (.*)", str(error))
-        kind = getattr(errors, found[1], None) if found else None
-        if found and isinstance(kind, type) and issubclass(kind, QckmError):
-            raise kind(found[2]) from error
-        raise
 
 
 def _part(
