@@ -6,10 +6,13 @@ import time
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import qckm
 from qckm import files
+from qckm.cli import run
 from qckm.errors import RowsError, SourceError
 
 from .conftest import NAMES, cuts
@@ -173,3 +176,26 @@ def test_the_operator_is_in_the_graph_once(operator, rows):
     merges = [key for key in graph if str(key).startswith("qckm-merge")]
     assert len(shipped) == 1
     assert len(merges) == -(-300 // FAN_IN) + -(-300 // FAN_IN**2) + 1
+
+
+@pytest.mark.engine
+def test_the_command_line_gives_the_same_bytes(operator, rows, expected, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    operator.empty().save("operator.qckm")
+    for part in range(3):
+        piece = rows[1000 * part : 1000 * (part + 1)]
+        pq.write_table(pa.table({name: piece[:, place] for place, name in enumerate(NAMES)}), f"{part}.parquet")
+    words = ["sketch", "*.parquet", "--engine=dask", "--operator", "operator.qckm", "-o", "out.qckm", "--quiet"]
+    assert run(words) == 0
+    assert (tmp_path / "out.qckm").read_bytes() == expected
+
+
+def test_mistakes_of_the_command_line_are_answered_with_a_sentence(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    plan = ["--scale", "1", "--frequencies", "9", "-o", "out.qckm"]
+    assert run(["sketch", "x.parquet", "--address", "tcp://nowhere", *plan]) == 2
+    assert "name it with --engine" in capfd.readouterr().err
+    assert run(["sketch", "x.parquet", "--engine", "dask", "--resume", *plan]) == 2
+    assert "leave out --engine" in capfd.readouterr().err
+    assert run(["sketch", "-", "--engine", "dask", *plan]) == 2
+    assert "Standard input is here" in capfd.readouterr().err

@@ -4,10 +4,12 @@ import os
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import qckm
 from qckm import files
+from qckm.cli import run
 from qckm.errors import RowsError, SourceError
 
 from .conftest import NAMES, cuts
@@ -27,7 +29,7 @@ def ray_cluster():
     os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
     ray.init(
         num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=200_000_000,
-        _node_ip_address="127.0.0.1", configure_logging=False,
+        _node_ip_address="127.0.0.2", configure_logging=False,
     )  # fmt: skip
     ray.data.DataContext.get_current().enable_progress_bars = False
     yield
@@ -84,3 +86,14 @@ def test_fit_finds_the_clusters(ray_cluster, table):
     km = qckm.CompressiveKMeans(3, init="pilot", random_state=0).fit(dataset)
     np.testing.assert_allclose(np.sort(km.cluster_centers_[:, 0]), [0, 9, 18], atol=0.2)
     assert km.feature_names_in_.tolist() == NAMES
+
+
+def test_the_command_line_gives_the_same_bytes(ray_cluster, operator, rows, expected, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    operator.empty().save("operator.qckm")
+    for part in range(3):
+        piece = rows[1000 * part : 1000 * (part + 1)]
+        pq.write_table(pa.table({name: piece[:, place] for place, name in enumerate(NAMES)}), f"{part}.parquet")
+    words = ["sketch", "*.parquet", "--engine=ray", "--operator", "operator.qckm", "-o", "out.qckm", "--quiet"]
+    assert run(words) == 0
+    assert (tmp_path / "out.qckm").read_bytes() == expected

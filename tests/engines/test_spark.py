@@ -9,6 +9,7 @@ import pytest
 
 import qckm
 from qckm import files
+from qckm.cli import run
 from qckm.errors import RowsError, SourceError
 
 from .conftest import NAMES, cuts
@@ -163,3 +164,17 @@ def test_the_scikit_learn_face_fits_a_spark_frame(frame):
     np.testing.assert_allclose(np.sort(km.cluster_centers_[:, 0]), [0, 9, 18], atol=0.2)
     with pytest.raises(SourceError, match=r"qckm\.engines\.spark_ml"):
         km.predict(frame.select(NAMES))
+
+
+def test_the_command_line_gives_the_same_bytes(spark, operator, rows, expected, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    operator.empty().save("operator.qckm")
+    for part in range(3):
+        piece = rows[1000 * part : 1000 * (part + 1)]
+        pq.write_table(pa.table({name: piece[:, place] for place, name in enumerate(NAMES)}), f"{part}.parquet")
+    here = str(tmp_path / "*.parquet")  # the JVM was started in another folder
+    words = ["sketch", here, "--engine=spark", "--operator", "operator.qckm", "-o", "out.qckm", "--quiet"]
+    assert run(words) == 0
+    assert (tmp_path / "out.qckm").read_bytes() == expected
+    assert run([*words[:3], "--scale", "2", "--frequencies", "9", "-o", "pilot.qckm", "--standardize", "-q"]) == 0
+    assert qckm.load("pilot.qckm").count == 3000

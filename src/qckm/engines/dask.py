@@ -6,6 +6,7 @@ and dashboard show the work; tasks are called `qckm-sketch`, `qckm-sample`, `qck
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,6 +25,7 @@ from qckm.engines.partitions import Partitions, select_names
 from qckm.engines.sampling import PARTS, choose_parts
 from qckm.engines.sketching import SketchJob
 from qckm.errors import RowsError, SourceError
+from qckm.kernels.threads import count_threads
 from qckm.models import Model, read_model, to_json
 from qckm.nearest import distances
 from qckm.operator import SketchOperator
@@ -83,6 +85,26 @@ def delayed_sketch(
     held.require_columns(operator)
     job = SketchJob(operator, held.names, on_bad, n_jobs or 1)
     return delayed(_load, pure=True)(merge_tree(job, held.parts(job)))
+
+
+@contextlib.contextmanager
+def reading(paths: Sequence[str], address: str | None = None) -> Iterator[Any]:
+    """Give a data frame of Parquet files at paths or URLs, on the scheduler at an address or on a cluster of our own.
+
+    Our own has a process of one thread on each core of this machine, and ends with the context.
+    """
+    import dask.dataframe as dd
+    import distributed
+
+    with contextlib.ExitStack() as stack:
+        if address is None:
+            cores = count_threads(None)
+            cluster = distributed.LocalCluster(
+                n_workers=cores, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+            )
+            address = stack.enter_context(cluster)
+        stack.enter_context(distributed.Client(address))
+        yield dd.read_parquet(list(paths))
 
 
 class DaskPartitions(Partitions):

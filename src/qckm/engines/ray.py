@@ -6,8 +6,11 @@ only, so that a pilot costs a pass: pass an operator, or `scale`, where that is 
 
 from __future__ import annotations
 
+import contextlib
+import glob
+import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -87,6 +90,32 @@ def open_partitions(
             f"Expected a Ray dataset, got {type(data).__name__}: ray.data.from_numpy_refs, from_arrow_refs…"
         )
     return RayPartitions(data, columns, usual, sample_weight)
+
+
+@contextlib.contextmanager
+def reading(paths: Sequence[str], address: str | None = None) -> Iterator[ray.data.Dataset]:
+    """Give a dataset of Parquet files at paths or URLs, on the cluster at an address or on all cores of this machine.
+
+    Where Ray is running in this process already, it is used, and goes on; else it ends with the context.
+    """
+    ours = not ray.is_initialized()
+    if ours:
+        ray.init(address=address, include_dashboard=False if address is None else None, log_to_driver=False)
+    try:
+        yield ray.data.read_parquet([found for path in paths for found in _expanded(path)])
+    finally:
+        if ours:
+            ray.shutdown()
+
+
+def _expanded(path: str) -> list[str]:
+    """Return the files of a pattern, which Ray does not read; a path of this machine is made absolute for workers."""
+    if "://" in path:
+        return [path]
+    found = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else [path]
+    if not found:
+        raise SourceError(f"{path}: expected files, found none of that pattern.")
+    return [os.path.abspath(name) for name in found]
 
 
 def _part(table: pa.Table, job: bytes, columns: list[str], weight: str | None, vector: bool) -> pa.Table:

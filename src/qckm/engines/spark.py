@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -13,7 +16,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.errors import PySparkException
 from pyspark.ml.functions import vector_to_array
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, NumericType, StructType
 
@@ -91,6 +94,35 @@ def open_partitions(
     if not hasattr(data, "mapInArrow"):
         raise SourceError(f"Expected a Spark DataFrame, got {type(data).__name__}.")
     return SparkPartitions(data, columns, usual, sample_weight)
+
+
+@contextlib.contextmanager
+def reading(paths: Sequence[str], address: str | None = None) -> Iterator[DataFrame]:
+    """Give a DataFrame of Parquet files at paths or URLs, on a master (local[4], spark://…, yarn) or on all cores here.
+
+    Where a session is running already, it is used, and goes on; else one is started, and ends with the context.
+    """
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        yield _read(running, paths)
+        return
+    builder = SparkSession.builder.appName("qckm").master(address or "local[*]")
+    if address is None or address.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Spark's default is whichever python3 comes first
+        builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
+        builder = builder.config("spark.ui.enabled", "false").config("spark.log.level", "ERROR")
+    session = builder.getOrCreate()
+    try:
+        yield _read(session, paths)
+    finally:
+        session.stop()
+
+
+def _read(session: SparkSession, paths: Sequence[str]) -> DataFrame:
+    try:
+        return session.read.parquet(*paths)
+    except PySparkException as error:  # no such path, no Parquet
+        raise SourceError(str(error).splitlines()[0]) from error
 
 
 def array_of(frame: DataFrame, column: str) -> Any:
