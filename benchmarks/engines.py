@@ -81,7 +81,7 @@ import distributed, dask.array as da, dask.dataframe as dd
 from qckm.engines.dask import open_partitions
 if __name__ == "__main__":
     started = time.perf_counter()
-    where = dict(host="127.0.0.1", dashboard_address=None)
+    where = dict(host="127.0.0.1", dashboard_address="127.0.0.1:0")
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, **where) as cluster:
         with distributed.Client(cluster) as client:
             def moved():

@@ -25,14 +25,16 @@ import dask.dataframe as dd  # noqa: E402
 
 from qckm.engines.dask import FAN_IN, delayed_sketch, open_partitions  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore:Sending large graph"
+)
 
 
 @pytest.fixture(scope="module")
 def dask_client():
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -41,7 +43,7 @@ def dask_client():
 
 @pytest.fixture
 def frame(rows):
-    return pd.DataFrame(rows, columns=NAMES)
+    return pd.DataFrame(rows.copy(), columns=NAMES)
 
 
 def array_of(rows, seed):
@@ -74,7 +76,6 @@ def test_op_sketch_and_sketch_source_take_collections(dask_client, operator, row
     assert files.dumps(qckm.sketch_source(operator, wide)) == expected
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_killed_worker_does_not_change_a_byte(dask_client, operator, rows, expected):
     slow = da.from_array(rows, chunks=(75, 3)).map_blocks(lambda block: (time.sleep(0.1), block)[1], dtype=rows.dtype)
     before = dask_client.run(os.getpid)

@@ -1,7 +1,7 @@
 """Dask arrays, data frames and bags: a sketch a partition, fused with what makes the partition, added up in a tree.
 
 Results are computed by whatever scheduler is current, a `distributed.Client` included, so that Dask's own progress bars
-and dashboard show the work; tasks are called `qckm-sketch`, `qckm-sample`, `qckm-label` and `qckm-merge` there.
+and dashboard show the work. They call a task after its function, hence the names of those that Dask maps.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def reading(paths: Sequence[str], address: str | None = None) -> Iterator[Any]:
         if address is None:
             cores = count_threads(None)
             cluster = distributed.LocalCluster(
-                n_workers=cores, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+                n_workers=cores, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
             )
             address = stack.enter_context(cluster)
         stack.enter_context(distributed.Client(address))
@@ -127,9 +127,7 @@ class DaskPartitions(Partitions):
 
     def nearest(self, model: Model) -> da.Array:
         """Return the nearest centroid of each row, not computed yet."""
-        return self.rows().map_blocks(
-            _nearest, _shipped("model", to_json(model)), dtype=np.int32, drop_axis=1, token="qckm-predict"
-        )
+        return self.rows().map_blocks(qckm_predict, _shipped("model", to_json(model)), dtype=np.int32, drop_axis=1)
 
     def distances(self, model: Model, origin: Floats) -> da.Array:
         """Return the distance of each row to each centroid, (rows, K), not computed yet."""
@@ -137,11 +135,10 @@ class DaskPartitions(Partitions):
         np.save(out, np.stack([origin, model.units, *model.centers]), allow_pickle=False)
         rows = self.rows()
         return rows.map_blocks(
-            _distances,
+            qckm_transform,
             _shipped("centers", out.getvalue()),
             dtype=np.float64,
             chunks=(rows.chunks[0], (len(model.centers),)),
-            token="qckm-transform",
         )
 
     def rows(self) -> da.Array:
@@ -168,13 +165,12 @@ class _ArrayPartitions(DaskPartitions):
     def parts(self, job: Job) -> list[Delayed]:
         arrays = [self._array] if self._weights is None else [self._array, self._weights[:, np.newaxis]]
         mapped = da.map_blocks(
-            _array_part,
+            qckm_array_part,
             *arrays,
             job=_shipped("job", job.dumps()),
             dtype=object,
             meta=np.empty((0, 0), object),
             chunks=((1,) * self.n_partitions, (1,)),
-            token=f"qckm-{job.kind}",
         )
         return list(mapped.to_delayed().ravel())
 
@@ -215,12 +211,11 @@ class _FramePartitions(DaskPartitions):
     def parts(self, job: Job) -> list[Delayed]:
         weights = [] if self._weights is None else [self._weights]
         mapped = self._frame.map_partitions(
-            _frame_part,
+            qckm_frame_part,
+            _shipped("job", job.dumps()),
             *weights,
-            job=_shipped("job", job.dumps()),
             meta=("part", object),
             enforce_metadata=False,
-            token=f"qckm-{job.kind}",
         )
         return list(mapped.to_delayed())
 
@@ -254,7 +249,7 @@ class _BagPartitions(DaskPartitions):
         self.n_features = next(_bag_blocks(found, self._columns)).shape[1]
 
     def parts(self, job: Job) -> list[Delayed]:
-        shipped, part = _shipped("job", job.dumps()), delayed(_bag_part, pure=True)
+        shipped, part = _shipped("job", job.dumps()), delayed(qckm_bag_part, pure=True)
         return [
             part(rows, shipped, number, self._columns, dask_key_name=f"qckm-{job.kind}-{rows.key[0]}-{number}")
             for number, rows in enumerate(self._bag.to_delayed())
@@ -284,14 +279,14 @@ def _shipped(what: str, data: bytes) -> Delayed:
     return delayed(data, name=f"qckm-{what}-{hashlib.sha256(data).hexdigest()[:16]}")
 
 
-def _array_part(rows: Any, weights: Any = None, job: bytes = b"", block_id: tuple[int, ...] = (0,)) -> bytes:
+def qckm_array_part(rows: Any, weights: Any = None, job: bytes = b"", block_id: tuple[int, ...] = (0,)) -> bytes:
+    """Do a job on a block."""
     heavy = None if weights is None else np.asarray(weights)[:, 0]
     return run_part(job, [(as_rows(rows), heavy)], block_id[0])
 
 
-def _frame_part(
-    frame: Any, weights: Any = None, job: bytes = b"", partition_info: dict[str, Any] | None = None
-) -> bytes:
+def qckm_frame_part(frame: Any, job: bytes, weights: Any = None, partition_info: dict[str, Any] | None = None) -> bytes:
+    """Do a job on a partition."""
     number = partition_info["number"] if partition_info else 0
     heavy = None if weights is None else np.asarray(weights)
     return run_part(job, [(as_rows(frame), heavy)], number)
@@ -301,7 +296,8 @@ def _first(rows: Iterable[Any]) -> list[Any]:
     return list(islice(rows, 1))
 
 
-def _bag_part(rows: Iterable[Any], job: bytes, number: int, columns: list[str] | None) -> bytes:
+def qckm_bag_part(rows: Iterable[Any], job: bytes, number: int, columns: list[str] | None) -> bytes:
+    """Do a job on a partition."""
     blocks: Iterator[Block] = ((block, None) for block in _bag_blocks(rows, columns))
     return run_part(job, blocks, number)
 
@@ -329,11 +325,13 @@ def _load(data: bytes) -> Sketch:
     return files.loads(data)
 
 
-def _nearest(rows: Any, model: bytes) -> Any:
+def qckm_predict(rows: Any, model: bytes) -> Any:
+    """Return the nearest centroid of each row."""
     return read_model(model, "model").nearest(rows, n_jobs=1)[0]
 
 
-def _distances(rows: Any, frame: bytes) -> Any:
+def qckm_transform(rows: Any, frame: bytes) -> Any:
+    """Return the distances to the centroids."""
     origin, units, *centers = np.load(io.BytesIO(frame), allow_pickle=False)
     return distances(as_rows(rows), np.array(centers), origin, units)
 
