@@ -29,7 +29,22 @@ def test_vectors_of_different_lengths_are_refused():
         vectors_of(pa.array([1.0, 2.0]))
 
 
+def test_batches_of_vectors_of_another_length_stay_apart():
+    batches = [pa.record_batch({"v": [[1.0, 2.0]]}), pa.record_batch({"v": [[1.0]]})]
+    assert [rows.shape for rows, _ in blocks_of(batches, ["v"], vector=True)] == [(1, 2), (1, 1)]
+
+
 def test_weights_must_be_numbers():
     batch = pa.record_batch({"a": [1.0, 2.0], "w": pa.array([1.0, None])})
     with pytest.raises(RowsError, match="finite weights in column 'w'"):
         list(blocks_of([batch], ["a"], "w"))
+
+
+def test_small_batches_make_a_block_together():
+    batches = [
+        pa.record_batch({"a": np.full(10_000, float(number)), "w": np.full(10_000, number)}) for number in range(8)
+    ]
+    blocks = list(blocks_of(batches, ["a"], "w"))
+    assert [len(rows) for rows, _ in blocks] == [70_000, 10_000]
+    np.testing.assert_array_equal(np.concatenate([rows[:, 0] for rows, _ in blocks]), np.repeat(np.arange(8.0), 10_000))
+    np.testing.assert_array_equal(np.concatenate([weights for _, weights in blocks]), np.repeat(np.arange(8), 10_000))

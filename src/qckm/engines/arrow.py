@@ -15,11 +15,37 @@ from qckm.sources.arrow import rows_of
 from qckm.sources.source import BATCH_BYTES
 from qckm.sources.table import Rows, Selection
 
+_LEAST_ROWS = 1 << 16  # of a block, where there are so many
+
 
 def blocks_of(
     batches: Iterable[Any], columns: Sequence[str], weight: str | None = None, vector: bool = False
 ) -> Iterator[Block]:
-    """Yield blocks of Arrow batches or tables. With `vector`, the only column holds lists, a row each."""
+    """Yield blocks of Arrow batches or tables. With `vector`, the only column holds lists, a row each.
+
+    Spark gives 10 000 rows at a time: a few of its batches make a block, as each block has a cost of its own.
+    """
+    held: list[Block] = []
+    for block in _each(batches, columns, weight, vector):
+        if held and block[0].shape[1] != held[0][0].shape[1]:  # vectors of another length: the operator will refuse
+            yield _together(held)
+            held = []
+        held.append(block)
+        if sum(len(rows) for rows, _ in held) >= _LEAST_ROWS:
+            yield _together(held)
+            held = []
+    if held:
+        yield _together(held)
+
+
+def _together(blocks: list[Block]) -> Block:
+    if len(blocks) == 1:
+        return blocks[0]
+    weights = [some for _, some in blocks if some is not None]
+    return np.concatenate([rows for rows, _ in blocks]), np.concatenate(weights) if weights else None
+
+
+def _each(batches: Iterable[Any], columns: Sequence[str], weight: str | None, vector: bool) -> Iterator[Block]:
     selection = Selection(tuple(columns))
     for held in batches:
         for batch in held.to_batches() if isinstance(held, pa.Table) else [held]:
