@@ -54,7 +54,7 @@ test-lowest: pyproject.toml tests/lowest.txt  ## run the tests with the oldest d
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --upgrade pip
 	.venv-lowest/bin/python -m pip install --quiet --requirement tests/lowest.txt --editable .
-	.venv-lowest/bin/python -m pytest -q -n 2
+	.venv-lowest/bin/python -m pytest -q -n 2 --dist loadfile
 
 test-browser: $(READY)  ## look at the report in headless Chromium (Debian: apt-get install chromium chromium-driver)
 	command -v chromium >/dev/null || { apt-get update && apt-get install --yes chromium chromium-driver; }
