@@ -140,7 +140,7 @@ def matched(
 
 def _n_searches(unknowns: int, n_measurements: int) -> int:
     """Return how often to search: with hardly more measurements than unknowns, hardly any search finds the minimum."""
-    return int(np.ceil(3 + 60 * (unknowns / n_measurements) ** 2))
+    return int(np.ceil(3 + 60 * min(unknowns / n_measurements, 0.7) ** 2))
 
 
 def _search(search: Search, n_clusters: int, goal: float, promising: float, tries: int) -> Mixture:
