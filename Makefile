@@ -63,8 +63,9 @@ test-browser: $(READY)  ## look at the report in headless Chromium (Debian: apt-
 kills: $(READY)  ## kill -9 a resumable sketch 200 times, and compare the bytes
 	$(BIN)/python experiments/kills.py --kills 200
 
-experiments: $(READY)  ## measure again all that experiments/results holds (an hour)
-	cd experiments && for name in clompr proposition1 quantisation defaults structured decoders; do ../$(BIN)/python $$name.py || exit 1; done
+experiments: $(READY)  ## measure again all that experiments/results holds (hours; what is there is not run again)
+	cd experiments && for name in clompr proposition1 quantisation defaults structured; do ../$(BIN)/python $$name.py || exit 1; done
+	cd experiments && ../$(BIN)/python -m decoder
 
 bench: $(READY)  ## measure speed against peers, with targets; rewrites benchmarks/results/ (five minutes)
 	$(BIN)/python -m benchmarks

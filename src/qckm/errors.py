@@ -44,5 +44,9 @@ class MissingExtraError(QckmError, ImportError):
     """Something optional is needed and not installed."""
 
 
+class PoorFitWarning(UserWarning):
+    """The centroids found do not explain the sketch, or not stably: they may be wrong."""
+
+
 class SaturationWarning(UserWarning):
     """Some rows lie farther from the operator's origin than can be coded, and were clipped."""
