@@ -13,7 +13,7 @@ LAYERS = [
     {"kernels"},
     {"errors"},
     {"arguments", "random", "rows", "compiling", "threads", "frequencies", "signatures"},
-    {"structured"},
+    {"structured", "seeded"},
     {"operator"},
     {"sketch"},
     {"files", "decode", "scale", "nearest", "sources"},
