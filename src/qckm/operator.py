@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -459,6 +460,32 @@ class SketchOperator:
             )
         total = len(packed) - 2 * ones[: self.n_measurements]
         return Sketch(self, total, len(packed), 0, self.reach) if len(packed) else self.empty()
+
+    def export_c(
+        self, path: str | os.PathLike[str], prefix: str = "qckm", regenerate: bool = False, counter_bits: int = 16
+    ) -> None:
+        """Write a C99 header that computes the same bits on a device, with integers only (docs/sensor.md).
+
+        Parameters
+        ----------
+        path : path
+        prefix : str, default "qckm"
+            What the names of functions and macros start with.
+        regenerate : bool, default False
+            Whether the device makes the frequencies itself, slower and in less flash; for the seeded law only.
+        counter_bits : {16, 32}, default 16
+            Local counters hold 65535 or 2**32 - 1 rows.
+
+        Examples
+        --------
+        >>> import os, tempfile, qckm
+        >>> op = qckm.SketchOperator.from_seed(3, 64, scale=200.0, seed=7, steps=1.0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     op.export_c(os.path.join(folder, "encoder.h"), regenerate=True)
+        """
+        from qckm.sensor import export_c
+
+        export_c(self, path, prefix, regenerate, counter_bits)
 
     @cached_property
     def _sketcher(self) -> Sketcher:

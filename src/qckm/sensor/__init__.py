@@ -1,0 +1,6 @@
+"""The sensor's side: an operator as C, and the messages that come back."""
+
+from qckm.sensor.export import export_c, render_c
+from qckm.sensor.wire import Message
+
+__all__ = ["Message", "export_c", "render_c"]
