@@ -39,3 +39,11 @@ QCKM_FUNCTION int qckm_counters_add(qckm_counters *counters, const int16_t *row)
     const int clipped = qckm_encode(row, bits);
     return qckm_counters_add_bits(counters, bits, clipped);
 }
+
+/* The same for a row that came feature by feature. */
+QCKM_FUNCTION int qckm_counters_add_sample(qckm_counters *counters, const qckm_sample *sample)
+{
+    uint8_t bits[QCKM_BYTES];
+    const int clipped = qckm_sample_bits(sample, bits);
+    return qckm_counters_add_bits(counters, bits, clipped);
+}

@@ -59,16 +59,31 @@ QCKM_FUNCTION void qckm_batch_start(qckm_batch *batch, uint8_t *message, uint32_
     batch->saturated = 0;
 }
 
+/* Where the bits of the next row go. */
+QCKM_FUNCTION uint8_t *qckm_batch_place(const qckm_batch *batch)
+{
+    return batch->message + QCKM_HEADER_BYTES + (size_t)batch->rows * QCKM_BYTES;
+}
+
 /* Add one row. Returns 1, or 0 if the batch is full: finish it first. */
 QCKM_FUNCTION int qckm_batch_add(qckm_batch *batch, const int16_t *row)
 {
-    int clipped;
     if (batch->rows == batch->capacity) {
         return 0;
     }
-    clipped = qckm_encode(row, batch->message + QCKM_HEADER_BYTES + (size_t)batch->rows * QCKM_BYTES);
+    batch->saturated += qckm_encode(row, qckm_batch_place(batch)) ? 1u : 0u;
     batch->rows++;
-    batch->saturated += clipped ? 1u : 0u;
+    return 1;
+}
+
+/* The same for a row that came feature by feature. */
+QCKM_FUNCTION int qckm_batch_add_sample(qckm_batch *batch, const qckm_sample *sample)
+{
+    if (batch->rows == batch->capacity) {
+        return 0;
+    }
+    batch->saturated += qckm_sample_bits(sample, qckm_batch_place(batch)) ? 1u : 0u;
+    batch->rows++;
     return 1;
 }
 
