@@ -51,7 +51,7 @@ kills: $(READY)  ## kill -9 a resumable sketch 200 times, and compare the bytes
 	$(BIN)/python experiments/kills.py --kills 200
 
 experiments: $(READY)  ## measure again all that experiments/results holds (an hour)
-	cd experiments && for name in clompr proposition1 quantisation defaults structured decoders; do ../$(BIN)/python $$name.py || exit 1; done
+	cd experiments && for name in clompr proposition1 quantisation defaults structured seeded decoders; do ../$(BIN)/python $$name.py || exit 1; done
 
 bench: $(READY)  ## measure speed against peers, with targets; rewrites benchmarks/results/ (five minutes)
 	$(BIN)/python -m benchmarks

@@ -479,7 +479,7 @@ class SketchOperator:
         Examples
         --------
         >>> import os, tempfile, qckm
-        >>> op = qckm.SketchOperator.from_seed(3, 64, scale=200.0, seed=7, steps=1.0)
+        >>> op = qckm.SketchOperator.from_seed(3, 64, scale=500.0, seed=7, steps=1.0)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     op.export_c(os.path.join(folder, "encoder.h"), regenerate=True)
         """

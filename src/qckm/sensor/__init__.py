@@ -1,6 +1,7 @@
 """The sensor's side: an operator as C, and the messages that come back."""
 
 from qckm.sensor.export import export_c, render_c
+from qckm.sensor.pooling import Pool
 from qckm.sensor.wire import Message
 
-__all__ = ["Message", "export_c", "render_c"]
+__all__ = ["Message", "Pool", "export_c", "render_c"]

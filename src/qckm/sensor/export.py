@@ -45,7 +45,7 @@ def render_c(operator: SketchOperator, prefix: str = "qckm", regenerate: bool = 
     Examples
     --------
     >>> import qckm
-    >>> op = qckm.SketchOperator.from_seed(3, 64, scale=100.0, seed=7, steps=1.0)
+    >>> op = qckm.SketchOperator.from_seed(3, 64, scale=500.0, seed=7, steps=1.0)
     >>> "int gait_encode(const int16_t *row, uint8_t *bits)" in render_c(op, prefix="gait")
     True
     """

@@ -123,6 +123,8 @@ def bits_message(
 
 def counters_message(sketch: Sketch, device: int, sequence: int, counter_bits: int = 16) -> Message:
     """Return the message of a one-bit sketch: for each measurement, of how many rows the bit was 1."""
+    if not sketch.exact or not sketch.operator.signature.is_one_bit:
+        raise MessageError("Only one-bit sketches of whole rows are counters: signature='one-bit', no real weights.")
     rows, saturated = int(sketch.count), int(sketch.saturated)
     ones = (rows - sketch.total) // 2
     kind, dtype = {16: (COUNTERS_16, "<u2"), 32: (COUNTERS_32, "<u4")}[counter_bits]
