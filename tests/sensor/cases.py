@@ -12,7 +12,7 @@ from qckm.sensor import render_c, wire
 from qckm.sensor.export import encode_readings
 
 BATCH = 7  # rows a message
-BOARDS = Path(__file__).parent / "boards"
+FIRMWARE = Path(__file__).parent / "firmware"
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,6 @@
 """The header on this machine: every compiler, every dialect, sanitizers on, no warning; bits, counters, messages."""
 
+import os
 import shutil
 import subprocess
 
@@ -29,16 +30,25 @@ def program(request, tmp_path_factory):
     return folder, rows, cases.expected_output(chosen)
 
 
+def works(compiler, *options):
+    """Whether a compiler is there, with the sanitizers it is asked for."""
+    words = [compiler, *options, "-x", "c++" if "c++" in options else "c", "-", "-o", os.devnull]
+    return (
+        bool(shutil.which(compiler))
+        and not subprocess.run(words, input=b"int main() { return 0; }", check=False, capture_output=True).returncode
+    )
+
+
 def outputs(program, build):
     """Compile and run; return what the program wrote, and what it should have."""
     folder, rows, expected = program
     compiler, *options = BUILDS[build]
-    if shutil.which(compiler) is None:
-        pytest.skip(f"{compiler} is not installed: `make test` installs it where it may")
+    if not works(compiler, *options):
+        pytest.skip(f"{' '.join(BUILDS[build])} does not work here: `make test` installs what is missing where it may")
     binary = folder / build
-    include = [f"-I{folder}", f"-I{cases.BOARDS / 'host'}"]
+    include = [f"-I{folder}", f"-I{cases.FIRMWARE / 'host'}"]
     compiled = subprocess.run(
-        [compiler, *options, *WARNINGS, *include, str(cases.BOARDS / "main.c"), "-o", str(binary)],
+        [compiler, *options, *WARNINGS, *include, str(cases.FIRMWARE / "main.c"), "-o", str(binary)],
         capture_output=True,
         text=True,
         check=False,

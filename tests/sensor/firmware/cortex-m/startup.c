@@ -41,5 +41,9 @@ static void reset(void)
     stop();
 }
 
-__attribute__((section(".vectors"), used)) static const void *const vectors[16] = {
-    stack_top, (const void *)reset, (const void *)stop, (const void *)stop};
+struct vectors {
+    const void *stack;
+    void (*handlers[15])(void);
+};
+
+__attribute__((section(".vectors"), used)) static const struct vectors vectors = {stack_top, {reset, stop, stop}};
