@@ -32,7 +32,9 @@ class Board:
                 return f"{tool} is not installed: `make test-targets` installs {self.packages}"
         return ""
 
-    def build(self, sources: Sequence[Path], folder: Path, options: Sequence[str] = ()) -> Path:
+    def build(
+        self, sources: Sequence[Path], folder: Path, options: Sequence[str] = (), libraries: Sequence[str] = ()
+    ) -> Path:
         """Compile for size; return the program."""
         program = folder / f"{self.name}.elf"
         scripts = [f"-T{FIRMWARE / name}" for name in self.extra if name.endswith(".ld")]
@@ -40,6 +42,7 @@ class Board:
         include = [f"-I{folder}", f"-I{FIRMWARE / self.platform}"]
         words = [self.compiler, *self.machine, "-std=c99", "-Os", "-ffunction-sections", "-fdata-sections"]
         words += ["-Wl,--gc-sections", *options, *include, *scripts, *map(str, sources), *others, "-o", str(program)]
+        words += libraries
         if not self.name.startswith("avr"):
             words.append("-lgcc")
         done = subprocess.run(words, capture_output=True, text=True, check=False)

@@ -1,7 +1,7 @@
 # The least a RISC-V core needs to reach main.
     .section .text.start, "ax"
-    .globl start
-start:
+    .globl _start
+_start:
     la sp, stack_top
     la t0, bss_start
     la t1, bss_end
