@@ -283,10 +283,9 @@ class SketchOperator:
         sizes, signature = as_units(units, n), signatures.get(signature)
         grid = as_steps(power_of_two_below(scale * sizes / STEPS_A_SCALE) if steps is None else steps, n)
         recipe = seeded.make_recipe(seed, float(scale), sizes, grid)
-        components, phases = seeded.draw_components(recipe.seed, n, m)
-        if dither == "paired" and signature.is_pure_tone:
-            phases = np.zeros(m, np.int32)
-        codes = seeded.frequency_codes(recipe, components)
+        draws = seeded.draw(recipe.seed, n, m)
+        phases = np.zeros(m, np.int32) if dither == "paired" and signature.is_pure_tone else draws.dither
+        codes = seeded.frequency_codes(recipe, draws.components)
         notes = (recipe.law, float(scale), sizes, as_names(feature_names, n))
         return cls(codes, phases, grid, as_origin(origin, grid), signature, dither, *notes)
 
@@ -462,7 +461,12 @@ class SketchOperator:
         return Sketch(self, total, len(packed), 0, self.reach) if len(packed) else self.empty()
 
     def export_c(
-        self, path: str | os.PathLike[str], prefix: str = "qckm", regenerate: bool = False, counter_bits: int = 16
+        self,
+        path: str | os.PathLike[str],
+        prefix: str = "qckm",
+        regenerate: bool = False,
+        counter_bits: int = 16,
+        hints: bool = True,
     ) -> None:
         """Write a C99 header that computes the same bits on a device, with integers only (docs/sensor.md).
 
@@ -475,6 +479,8 @@ class SketchOperator:
             Whether the device makes the frequencies itself, slower and in less flash; for the seeded law only.
         counter_bits : {16, 32}, default 16
             Local counters hold 65535 or 2**32 - 1 rows.
+        hints : bool, default True
+            Whether regenerated frequencies come with a byte each, of flash, that saves two thirds of the time.
 
         Examples
         --------
@@ -485,7 +491,7 @@ class SketchOperator:
         """
         from qckm.sensor import export_c
 
-        export_c(self, path, prefix, regenerate, counter_bits)
+        export_c(self, path, prefix, regenerate, counter_bits, hints)
 
     @cached_property
     def _sketcher(self) -> Sketcher:

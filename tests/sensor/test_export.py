@@ -77,10 +77,11 @@ def test_a_full_batch_takes_no_row_until_it_is_finished(tmp_path):
     assert run_c(tmp_path, render_c(operator()), body) == "1 0 41 1"
 
 
-def test_the_self_test_notices_a_frequency_that_is_off_by_one(tmp_path):
+def test_the_self_test_notices_a_flipped_bit_of_a_table(tmp_path):
     text, number = render_c(operator()), int(operator().frequency_codes[0, 0])
     damaged = text.replace(
-        f"qckm_frequencies[] QCKM_FLASH = {{\n    {number},", f"qckm_frequencies[] QCKM_FLASH = {{\n    {number + 99},"
+        f"qckm_frequencies[] QCKM_FLASH = {{\n    {number},",
+        f"qckm_frequencies[] QCKM_FLASH = {{\n    {number ^ 1024},",
     )
     assert damaged != text
     body = 'printf("%d", qckm_self_test());'

@@ -17,9 +17,14 @@ from qckm.sensor import render_c
 @click.option(
     "--regenerate", is_flag=True, help="Make the frequencies on the device: less flash, more time (seeded law)."
 )
+@click.option(
+    "--hints/--no-hints", default=True, help="With --regenerate: a byte a frequency that saves time. [default: yes]"
+)
 @click.option("--counters", type=click.Choice(["16", "32"]), default="16", show_default=True, help="Bits of a counter.")
 @talk_options
-def command(operator_file: str, output: str | None, prefix: str, regenerate: bool, counters: str, talk: Talk) -> None:
+def command(
+    operator_file: str, output: str | None, prefix: str, regenerate: bool, hints: bool, counters: str, talk: Talk
+) -> None:
     r"""Write the encoder of an operator as one C99 header: integers only, no library, the same bits as here.
 
     \b
@@ -29,7 +34,7 @@ def command(operator_file: str, output: str | None, prefix: str, regenerate: boo
       qckm export-c fleet.qckm --regenerate --prefix gait -o gait.h
     """
     operator = sketching.load_operator(operator_file)
-    text = render_c(operator, prefix, regenerate, int(counters)).encode("ascii")
+    text = render_c(operator, prefix, regenerate, int(counters), hints).encode("ascii")
     target = output or "-"
     if target == "-":
         stdout_bytes(text)

@@ -22,7 +22,7 @@ from qckm.operator import SketchOperator
 from qckm.sensor.wire import LONGEST_PAYLOAD, fingerprint_of
 from qckm.structured import StructuredCodes
 
-SELF_TESTS = 4
+SELF_TESTS = 16  # rows
 GREATEST_ORIGIN = 65535  # 32768 + 32767: beyond, every reading would be clipped
 _COMMON = ("encode.h", "sample.h", "counters.h", "wire.h", "self_test.h")
 
@@ -33,13 +33,20 @@ def export_c(
     prefix: str = "qckm",
     regenerate: bool = False,
     counter_bits: int = 16,
+    hints: bool = True,
 ) -> None:
     """Write the header; see `SketchOperator.export_c`."""
-    text = render_c(operator, prefix, regenerate, counter_bits)
+    text = render_c(operator, prefix, regenerate, counter_bits, hints)
     files.write_atomically(path, text.encode("ascii"))
 
 
-def render_c(operator: SketchOperator, prefix: str = "qckm", regenerate: bool = False, counter_bits: int = 16) -> str:
+def render_c(
+    operator: SketchOperator,
+    prefix: str = "qckm",
+    regenerate: bool = False,
+    counter_bits: int = 16,
+    hints: bool = True,
+) -> str:
     """Return the header's text: the same for the same operator and options.
 
     Examples
@@ -54,13 +61,14 @@ def render_c(operator: SketchOperator, prefix: str = "qckm", regenerate: bool = 
     if counter_bits not in (16, 32):
         raise OperatorError(f"Expected counters of 16 or 32 bits, got {counter_bits!r}.")
     origin = require_exportable(operator)
-    recipe = recipe_of(operator) if regenerate else None
+    tables = _regenerated_tables(operator, hints) if regenerate else _stored_tables(operator)
     if counter_bits // 8 * operator.n_measurements > LONGEST_PAYLOAD:
         raise OperatorError(f"Expected counters of at most {LONGEST_PAYLOAD} bytes: use fewer frequencies.")
     parts = [
         _opening(operator, regenerate, counter_bits),
         _part("portability.h"),
-        _tables(operator, origin, recipe),
+        _common_tables(operator, origin),
+        tables,
         _part("regenerated.h" if regenerate else "stored.h"),
         *(_part(name) for name in _COMMON),
         "#endif\n",
@@ -86,7 +94,7 @@ def require_exportable(operator: SketchOperator) -> npt.NDArray[np.int64]:
     return origin.astype(np.int64)
 
 
-def recipe_of(operator: SketchOperator) -> seeded.Recipe:
+def recipe_of(operator: SketchOperator) -> tuple[seeded.Recipe, seeded.Draws]:
     """Return what the operator's frequencies are made of, if the seeded law made them."""
     seed = seeded.seed_of(operator.law)
     if seed is None or operator.scale is None:
@@ -95,13 +103,13 @@ def recipe_of(operator: SketchOperator) -> seeded.Recipe:
             "operator with law='seeded'."
         )
     recipe = seeded.make_recipe(seed, operator.scale, operator.units, operator.steps)
-    components, dither = seeded.draw_components(seed, operator.n_features, operator.n_frequencies)
-    codes, own = seeded.frequency_codes(recipe, components), operator.frequency_codes
+    draws = seeded.draw(seed, operator.n_features, operator.n_frequencies)
+    codes, own = seeded.frequency_codes(recipe, draws.components), operator.frequency_codes
     assert not isinstance(own, StructuredCodes)
     # The note might be wrong; the bits must not be.
-    if not np.array_equal(codes, own) or not np.array_equal(dither, operator.dither_codes):
+    if not np.array_equal(codes, own) or not np.array_equal(draws.dither, operator.dither_codes):
         raise OperatorError(f"The operator's note says {operator.law!r}, but these are other frequencies: store them.")
-    return recipe
+    return recipe, draws
 
 
 def self_test_rows(n: int) -> npt.NDArray[np.int16]:
@@ -165,25 +173,37 @@ typedef uint{counter_bits}_t qckm_count;
 """
 
 
-def _tables(operator: SketchOperator, origin: npt.NDArray[np.int64], recipe: seeded.Recipe | None) -> str:
+def _common_tables(operator: SketchOperator, origin: npt.NDArray[np.int64]) -> str:
     bits, clipped = encode_readings(operator, self_test_rows(operator.n_features))
-    expected = [zlib.crc32(row.tobytes(), int(flag)) for row, flag in zip(bits, clipped, strict=True)]
-    parts = [_table("uint32_t", "expected", (f"UINT32_C(0x{crc:08X})" for crc in expected))]
+    expected = zlib.crc32(b"".join(bytes([int(flag)]) + row.tobytes() for row, flag in zip(bits, clipped, strict=True)))
+    parts = [f"#define QCKM_EXPECTED UINT32_C(0x{expected:08X}) /* CRC of the rows of the self-test */\n"]
     if origin.any():
         parts.append(_table("int32_t", "origin", map(str, origin.tolist())))
         parts.append("#define QCKM_ORIGIN_OF(k) ((int32_t)QCKM_READ_32(&qckm_origin[k]))\n")
     else:
         parts.append("#define QCKM_ORIGIN_OF(k) ((void)(k), INT32_C(0))\n")
-    if recipe is not None:
-        root = int(seeded.mix(np.array([recipe.seed], np.uint32))[0])
-        parts.append(f"#define QCKM_ROOT UINT32_C(0x{root:08X}) /* seed {recipe.seed}, mixed */\n")
-        parts.append(_table("uint16_t", "gains", map(str, recipe.gains.tolist())))
-    else:
-        assert not isinstance(operator.frequency_codes, StructuredCodes)
-        # Frequency by frequency, as a row is projected.
-        parts.append(_table("int16_t", "frequencies", map(str, operator.frequency_codes.T.ravel().tolist())))
-        parts.append(_table("uint32_t", "dither", (f"UINT32_C({code})" for code in operator.dither_codes.tolist())))
     return "\n".join(parts)
+
+
+def _stored_tables(operator: SketchOperator) -> str:
+    assert not isinstance(operator.frequency_codes, StructuredCodes)
+    # Frequency by frequency, as a row is projected.
+    frequencies = _table("int16_t", "frequencies", map(str, operator.frequency_codes.T.ravel().tolist()))
+    return f"{frequencies}\n{_table('uint32_t', 'dither', map(str, operator.dither_codes.tolist()))}"
+
+
+def _regenerated_tables(operator: SketchOperator, hints: bool) -> str:
+    recipe, draws = recipe_of(operator)
+    root = int(seeded.mix(np.array([recipe.seed], np.uint32))[0])
+    hinted = hints and int(draws.rejected.max()) < 256
+    return "\n".join(
+        [
+            f"#define QCKM_ROOT UINT32_C(0x{root:08X}) /* seed {recipe.seed}, mixed */",
+            f"#define QCKM_HINTED {int(hinted)}\n",
+            _table("int16_t", "gains", map(str, recipe.gains.tolist())),
+            _table("uint8_t", "rejected", map(str, draws.rejected.tolist())) if hinted else "",
+        ]
+    )
 
 
 def _table(kind: str, name: str, numbers: Iterable[str]) -> str:

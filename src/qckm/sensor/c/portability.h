@@ -9,10 +9,12 @@
 #if defined(__AVR__)
 #include <avr/pgmspace.h>
 #define QCKM_FLASH PROGMEM
+#define QCKM_READ_8(address) pgm_read_byte(address)
 #define QCKM_READ_16(address) pgm_read_word(address)
 #define QCKM_READ_32(address) pgm_read_dword(address)
 #else
 #define QCKM_FLASH
+#define QCKM_READ_8(address) (*(address))
 #define QCKM_READ_16(address) (*(address))
 #define QCKM_READ_32(address) (*(address))
 #endif
