@@ -1,8 +1,8 @@
 """What a sample costs on a device: flash, RAM, instructions and bits sent, for qckm and for what one might do instead.
 
 Programs for three features, compiled for size. Instructions are counted by qemu, cycles of AVR by its own timer under
-simavr; the stack is measured, not estimated. `tests/sensor/install-tools.sh cortex-m avr riscv` installs what is needed;
-"exponential" wants a C library's sine, too: libnewlib-arm-none-eabi, avr-libc.
+simavr; the stack is measured, not estimated. `tests/sensor/install-tools.sh cortex-m avr riscv` installs the tools.
+"Exponential" wants a C library's sine, too: libnewlib-arm-none-eabi, avr-libc.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ SERIAL_PORTS = {
     "riscv32": "0x10000000",
     "avr": "0",
 }
+WAYS = [("stored", False, False), ("regenerated with hints", True, True), ("regenerated", True, False)]
 TICK = 1024  # cycles, on AVR
 
 
@@ -41,6 +42,7 @@ class Program:
     source: str
     m: int | None = None
     regenerate: bool = False
+    hints: bool = False
     period: int = 1  # samples after which it starts over
     bits: float = 0.0  # sent, a sample
     libraries: tuple[str, ...] = ()
@@ -50,11 +52,10 @@ def programs() -> list[Program]:
     """List what is compared."""
     found = [Program("raw int16", "raw.c", bits=16 * N)]
     for m in SIZES:
-        for regenerate in (False, True):
-            how = "regenerated" if regenerate else "stored"
+        for how, regenerate, hints in WAYS:
             counters = 8 * (36 + 2 * 2 * m) / 65535
-            found.append(Program(f"qckm counters, {how}", "counters.c", m, regenerate, bits=counters))
-            found.append(Program(f"qckm bits, {how}", "bits.c", m, regenerate, bits=2 * m))
+            found.append(Program(f"qckm counters, {how}", "counters.c", m, regenerate, hints, bits=counters))
+            found.append(Program(f"qckm bits, {how}", "bits.c", m, regenerate, hints, bits=2 * m))
         sums = 32 * 2 * m / 65535  # as rarely as counters, for a fair comparison
         found.append(Program("exponential, soft float", "exponential.c", m, bits=sums, libraries=("-lm", "-lc")))
     found.append(Program("Lloyd, K = 5, 256 rows kept", "lloyd.c", period=256, bits=8 * 5 * (2 * N + 2) / 256))
@@ -65,7 +66,7 @@ def write_headers(program: Program, folder: Path) -> None:
     if program.m is None:
         return
     op = qckm.SketchOperator.from_seed(N, program.m, scale=2000.0, seed=7, steps=1.0)
-    op.export_c(folder / "encoder.h", regenerate=program.regenerate)
+    op.export_c(folder / "encoder.h", regenerate=program.regenerate, hints=program.hints)
     numbers = ",".join(f"{value:.8e}f" for value in op.frequencies.T.ravel())
     (folder / "frequencies.h").write_text(
         "#if defined(__AVR__)\n#include <avr/pgmspace.h>\n#define FLASH PROGMEM\n"
@@ -104,11 +105,13 @@ def cost(board: Board, program: Program) -> tuple[int, int, int, float]:
         if board.name == "avr":
             counts = []
             for rows in (few, many):
-                output = board.run(build(board, program, folder, rows, measure=True))
+                output = board.run(build(board, program, folder, rows, measure=True), timeout=100)
                 ticks, stack = (int.from_bytes(output[at : at + 4], "big") for at in (0, 4))
                 counts.append(ticks * TICK)
         else:
-            stack = int.from_bytes(board.run(build(board, program, folder, few, measure=True))[:4], "little")
+            stack = int.from_bytes(
+                board.run(build(board, program, folder, few, measure=True), timeout=60)[:4], "little"
+            )
             counts = [instructions(board, build(board, program, folder, rows, measure=False)) for rows in (few, many)]
     return flash, ram, stack, (counts[1] - counts[0]) / (many - few)
 
@@ -127,7 +130,7 @@ def main() -> None:
                 continue  # no C library to hand
             try:
                 flash, ram, stack, steps = cost(board, program)
-            except AssertionError as error:
+            except (AssertionError, subprocess.TimeoutExpired) as error:
                 print(f"{name}, {program.name}, m = {program.m}: not built: {str(error).strip():.600}")
                 continue
             row = [name, program.name, program.m or "", flash, ram, stack, round(steps), f"{program.bits:.4g}"]

@@ -32,7 +32,7 @@ HERE = Path(__file__).parent
 COUNT = 0.01362  # m/s²: what the converter resolves
 REACH = 1440  # counts: the sensor's range, ±2 g
 N_CLUSTERS = 5
-N_FREQUENCIES = 128
+N_FREQUENCIES = 256
 PILOT_SHARE = 64  # one row in so many is sent as it is, once, to set the operator up
 SEED = 20
 
@@ -167,7 +167,7 @@ def size_of(sent: Sequence[Sequence[bytes]]) -> int:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--data", help="walking_accelerometer.npz (X, y). [default: the rows beside this file]")
-    arguments.add_argument("--rows", type=int, default=256, help="rows a message [default: 256]")
+    arguments.add_argument("--rows", type=int, default=512, help="rows a message [default: 512]")
     arguments.add_argument("--plot", default="fleet.png", help="where the picture goes [default: fleet.png]")
     chosen = arguments.parse_args()
     people = load_rows(chosen.data)

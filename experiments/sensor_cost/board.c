@@ -94,18 +94,20 @@ void end(void)
 {
 #if MEASURE
     static const char name[] = "output.bin";
-    const long open[3] = {(long)name, 5, sizeof name - 1};
     const uint8_t *at = bss_end;
-    long file, depth, write[3];
+    long file, depth, words[3];
     while (*(const volatile uint8_t *)at == PAINT) {
         at++;
     }
     depth = (long)(stack_top - at);
-    file = semihost(0x01, open);
-    write[0] = file;
-    write[1] = (long)&depth;
-    write[2] = 4;
-    semihost(0x05, write);
+    words[0] = (long)name; /* open for writing */
+    words[1] = 5;
+    words[2] = sizeof name - 1;
+    file = semihost(0x01, words);
+    words[0] = file;
+    words[1] = (long)&depth;
+    words[2] = 4;
+    semihost(0x05, words);
     semihost(0x02, &file);
 #endif
     semihost(0x18, (const void *)0x20026);

@@ -1,5 +1,5 @@
 # The least a RISC-V core needs to reach main.
-    .section .text.start, "ax"
+    .section .init, "ax"
     .globl _start
 _start:
     la sp, stack_top
