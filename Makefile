@@ -52,8 +52,8 @@ test-cortex-m0: $(READY)  ## the sensor's encoder on an emulated Cortex-M0 (inst
 	tests/sensor/install-tools.sh cortex-m
 	$(BIN)/python -m pytest -q -rs tests/targets -k cortex-m0
 
-test-targets: $(READY)  ## the same on Cortex-M0, M3, M4, AVR and RISC-V
-	tests/sensor/install-tools.sh host cortex-m avr riscv
+test-targets: $(READY)  ## the same on Cortex-M0, M3, M4, AVR, RISC-V, and as simulated hardware
+	tests/sensor/install-tools.sh host cortex-m avr riscv verilog
 	$(BIN)/python -m pytest -q -rs tests/sensor tests/targets
 
 kills: $(READY)  ## kill -9 a resumable sketch 200 times, and compare the bytes

@@ -47,6 +47,13 @@ def test_bits_and_counters_give_the_sketch_of_the_rows():
         assert wire.sketch_of(wire.counters_message(op.sketch(ROWS), 3, 18, bits), op) == op.sketch(ROWS)
 
 
+def test_long_messages_give_the_sketch_too():
+    rows = np.random.default_rng(1).normal(size=(50_000, 2))
+    message = wire.bits_message(op, op.encode(rows), 0, 0)
+    assert len(message.payload) > 2**14
+    assert wire.sketch_of(message, op) == op.sketch(rows)
+
+
 @settings(max_examples=200)
 @given(at=st.integers(0, len(wire.dumps(MESSAGE)) - 1), flip=st.integers(1, 255))
 def test_a_changed_byte_is_noticed(at, flip):

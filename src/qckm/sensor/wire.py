@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from qckm.errors import MessageError
 from qckm.operator import SketchOperator
@@ -26,6 +27,7 @@ HEADER: Final = struct.Struct(
 )  # magic, version, kind, fingerprint, device, sequence, rows, clipped, length
 CRC: Final = struct.Struct("<I")
 LONGEST_PAYLOAD: Final = 1 << 20
+_SMALL = 1 << 14  # bytes
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def read(data: memoryview) -> tuple[Message, int]:
 
 def bits_message(
     operator: SketchOperator,
-    bits: np.ndarray[tuple[int, int], np.dtype[np.uint8]],
+    bits: npt.NDArray[np.uint8],
     device: int,
     sequence: int,
     saturated: int = 0,
@@ -154,7 +156,7 @@ def sketch_of(message: Message, operator: SketchOperator) -> Sketch:
         bits = np.frombuffer(message.payload, np.uint8).reshape(message.rows, width)
         if 8 * width > n_measurements and (bits[:, -1] >> (n_measurements % 8)).any():
             raise MessageError(f"{message.name}: a bit beyond the last measurement is 1: not of this operator.")
-        total = operator.pool(bits).total
+        total = message.rows - 2 * _count_ones(bits, operator)
     else:
         kind = "<u2" if message.kind == COUNTERS_16 else "<u4"
         ones = np.frombuffer(message.payload, kind).astype(np.int64)
@@ -164,3 +166,12 @@ def sketch_of(message: Message, operator: SketchOperator) -> Sketch:
     if not message.rows:
         return operator.empty()
     return Sketch(operator, total, message.rows, message.saturated, operator.reach)
+
+
+def _count_ones(bits: npt.NDArray[np.uint8], operator: SketchOperator) -> npt.NDArray[np.int64]:
+    """Count the ones of each measurement, (M,): most messages are too small for the fast kernel to pay."""
+    if bits.size > _SMALL:
+        return (len(bits) - operator.pool(bits).total.astype(np.int64)) // 2
+    unpacked = np.unpackbits(bits, axis=1, count=operator.n_measurements, bitorder="little")
+    ones: npt.NDArray[np.int64] = unpacked.sum(axis=0, dtype=np.int64)
+    return ones
