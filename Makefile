@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 CODE := src tests experiments examples benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types test-lowest test-browser test-cortex-m0 test-targets kills experiments bench clean
+.PHONY: help demo test check format lint types test-lowest test-browser test-cortex-m0 test-targets kills experiments sensor-cost bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -61,6 +61,10 @@ kills: $(READY)  ## kill -9 a resumable sketch 200 times, and compare the bytes
 
 experiments: $(READY)  ## measure again all that experiments/results holds (an hour)
 	cd experiments && for name in clompr proposition1 quantisation defaults structured seeded decoders; do ../$(BIN)/python $$name.py || exit 1; done
+
+sensor-cost: $(READY)  ## flash, RAM and instructions of the sensor's encoder; rewrites experiments/results/sensor_*.csv (ten minutes)
+	tests/sensor/install-tools.sh cortex-m avr riscv verilog
+	cd experiments && ../$(BIN)/python sensor_cost.py && ../$(BIN)/python sensor_gates.py
 
 bench: $(READY)  ## measure speed against peers, with targets; rewrites benchmarks/results/ (five minutes)
 	$(BIN)/python -m benchmarks
