@@ -80,6 +80,12 @@ def test_messages_of_another_operator_leave_no_file(fleet, qckm_):
     assert not (fleet / "all.qckm").exists()
 
 
+def test_messages_that_are_not_said_to_be_are_not_counted_as_bits(fleet, qckm_):
+    code, _, err = qckm_("pool", "messages/0.bin", "--operator", "fleet.qckm", "-o", "all.qckm")
+    assert (code, (fleet / "all.qckm").exists()) == (1, False)
+    assert "use --messages" in err
+
+
 def test_many_complaints_are_cut_short(fleet, qckm_):
     (fleet / "bad.bin").write_bytes(b"".join(message(0)[:-1] + message(1) for _ in range(30)))
     code, _, err = qckm_("pool", "bad.bin", "--messages", "--operator", "fleet.qckm", "-o", "all.qckm")

@@ -4,13 +4,14 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import qckm
 from qckm.errors import OperatorError
-from qckm.sensor import export, render_c
+from qckm.sensor import export, render_c, wire
 
 
 def operator(**wishes):
@@ -116,3 +117,24 @@ def test_what_a_device_cannot_do_is_refused(op, options, words, tmp_path):
     with pytest.raises(OperatorError, match=words):
         op.export_c(tmp_path / "encoder.h", **options)
     assert not (tmp_path / "encoder.h").exists()
+
+
+def test_the_example_of_the_docs_compiles_and_sends(tmp_path):
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed: `make test` installs it where it may")
+    page = (Path(__file__).parents[2] / "docs" / "sensor.md").read_text()
+    example = re.search(r"```c\n(.*?)```", page, flags=re.S)[1]
+    op = operator()
+    op.export_c(tmp_path / "encoder.h")
+    (tmp_path / "main.c").write_text(
+        "#include <stdio.h>\n#define DEVICE 5\n"
+        "static void radio_byte(unsigned char byte, void *context) { (void)context; putchar(byte); }\n"
+        f"{example}\n"
+        "int main(void) { const int16_t r[3] = {7, -8, 9}; long i = 65536; while (i--) on_sample(r); return 0; }\n"
+    )
+    words = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-O2", "main.c", "-o", "main"]
+    subprocess.run(words, cwd=tmp_path, check=True)
+    sent = subprocess.run(["./main"], cwd=tmp_path, check=True, capture_output=True).stdout
+    message = wire.loads(sent)
+    assert (message.device, message.sequence, message.rows) == (5, 0, 65535)
+    assert wire.sketch_of(message, op) == op.sketch(np.array([[7.0, -8.0, 9.0]]), [65535])

@@ -12,7 +12,7 @@ from qckm.cli import sketching
 from qckm.cli.talk import Talk, talk_options
 from qckm.errors import MessageError, RowsError
 from qckm.operator import SketchOperator
-from qckm.sensor import Pool
+from qckm.sensor import Pool, wire
 from qckm.sketch import Sketch
 from qckm.sources.raw import Peekable, open_file, open_stdin
 
@@ -96,6 +96,7 @@ def _pool_rows(paths: tuple[str, ...], operator: SketchOperator) -> Sketch:
     total = operator.empty()
     for path in paths:
         with open_stdin() if path == "-" else open_file(path) as stream:
+            _refuse_messages(stream, operator, path)
             rest = b""
             while data := _fill(stream, _BLOCK):
                 data = rest + data
@@ -105,6 +106,13 @@ def _pool_rows(paths: tuple[str, ...], operator: SketchOperator) -> Sketch:
         if rest:
             raise RowsError(f"{path}: expected whole rows of {width} bytes, got {len(rest)} bytes too many.")
     return total
+
+
+def _refuse_messages(stream: Peekable, operator: SketchOperator, path: str) -> None:
+    """Refuse messages that are not said to be: their headers would be counted as bits."""
+    start = stream.peek(wire.HEADER.size)
+    if start[:3] == wire.MAGIC + bytes([wire.VERSION]) and start[4:12] == wire.fingerprint_of(operator):
+        raise RowsError(f"{path}: these are messages of sensors, not bare bits: use --messages.")
 
 
 def _fill(stream: Peekable, size: int) -> bytes:
