@@ -1,5 +1,7 @@
 """Messages: golden bytes, round trips, and everything a message may have wrong."""
 
+import shutil
+import subprocess
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qckm
-from golden.make_wire_v1 import messages
+from golden.make_wire_v1 import READINGS, messages
 from qckm.errors import MessageError, QckmError
 from qckm.sensor import wire
 
@@ -123,3 +125,34 @@ def test_counters_that_do_not_fit_are_refused():
 def test_only_whole_one_bit_sketches_are_counters(sketch):
     with pytest.raises(QckmError, match="one-bit"):
         wire.counters_message(sketch, 0, 0)
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed: `make test` installs it where it may")
+@pytest.mark.parametrize("counter_bits", [16, 32])
+def test_the_header_makes_the_golden_messages(counter_bits, tmp_path):
+    operator = qckm.load(GOLDEN / "v1-one-bit.qckm").operator
+    operator.export_c(tmp_path / "encoder.h", counter_bits=counter_bits)
+    rows = ", ".join(f"{{{a}, {b}}}" for a, b in READINGS.tolist())
+    device, sequence = (7, 1) if counter_bits == 16 else (0xFFFFFFFF, 258)
+    (tmp_path / "main.c").write_text(f"""
+#include "encoder.h"
+#include <stdio.h>
+static void out(uint8_t byte, void *context) {{ (void)context; putchar(byte); }}
+int main(void) {{
+    static const int16_t rows[4][2] = {{{rows}}};
+    static qckm_counters counters;
+    uint8_t message[QCKM_BATCH_BYTES(4)];
+    qckm_batch batch;
+    int i;
+    qckm_batch_start(&batch, message, 4);
+    for (i = 0; i < 4; i++) {{ qckm_batch_add(&batch, rows[i]); qckm_counters_add(&counters, rows[i]); }}
+    fwrite(message, 1, qckm_batch_finish(&batch, 7, 0), stdout);
+    qckm_counters_send(&counters, {device}u, {sequence}, out, NULL);
+    fwrite(message, 1, qckm_batch_finish(&batch, 0, 0), stdout);
+    return 0;
+}}
+""")
+    subprocess.run(["gcc", "-std=c99", "-o", "main", "main.c"], cwd=tmp_path, check=True)
+    found = subprocess.run(["./main"], cwd=tmp_path, check=True, capture_output=True).stdout
+    golden = golden_bytes()
+    assert found == golden["bits"] + golden[f"counters-{counter_bits}"] + golden["no-rows"]
