@@ -14,7 +14,7 @@ import qckm
 from common import gaussian_clusters, keep, sse
 
 SETTINGS = [(3, 5), (3, 10), (10, 10)]  # n, K
-LAWS = ("concentrated-radius", "seeded")
+LAWS = ("auto", "seeded")  # auto: concentrated-radius where m is small, else balanced-radius
 
 
 def main() -> None:

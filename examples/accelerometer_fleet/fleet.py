@@ -74,7 +74,7 @@ def make_operator(people: Sequence[np.ndarray]) -> qckm.SketchOperator:
     """Draw the fleet's operator from a pilot: a few rows of every device, sent once."""
     pilot = np.concatenate([rows[::PILOT_SHARE] for rows in people]).astype(float)
     rng = np.random.default_rng(0)
-    settings = choose_settings(draw_pilot(pilot, None, rng), N_CLUSTERS, rng)
+    settings = choose_settings(draw_pilot(pilot, None, rng), N_CLUSTERS, rng, law="seeded")
     return qckm.SketchOperator.from_seed(3, N_FREQUENCIES, settings.scale, SEED, origin=settings.origin)
 
 

@@ -321,7 +321,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                 _finite(rows[start : start + _BLOCK], start)
             raise
         wanted = None if self.n_frequencies == "auto" else self.n_frequencies
-        settings = choose_settings(pilot, self.n_clusters, for_pilot, wanted)
+        settings = choose_settings(pilot, self.n_clusters, for_pilot, wanted, self.law)
         operator = SketchOperator.draw(
             n_features=rows.shape[1],
             n_frequencies=settings.n_frequencies,

@@ -2,8 +2,8 @@
 
 Every frequency has a stream of its own, so that any of them can be made alone. Its components are sums of four bytes,
 nearly Gaussian, drawn again until their norm lies in a thin shell: directions are nearly uniform, and norms within some
-10 % of each other, as in the default law. docs/arithmetic.md is the specification; the header that `op.export_c` writes
-is the same in C.
+10 % of each other, much as in the law concentrated-radius. docs/arithmetic.md is the specification; the header that
+`op.export_c` writes is the same in C.
 """
 
 from __future__ import annotations
