@@ -59,8 +59,9 @@ test-targets: $(READY)  ## the same on Cortex-M0, M3, M4, AVR, RISC-V, and as si
 kills: $(READY)  ## kill -9 a resumable sketch 200 times, and compare the bytes
 	$(BIN)/python experiments/kills.py --kills 200
 
-experiments: $(READY)  ## measure again all that experiments/results holds (an hour)
-	cd experiments && for name in clompr proposition1 quantisation defaults structured seeded decoders; do ../$(BIN)/python $$name.py || exit 1; done
+experiments: $(READY)  ## measure again all that experiments/results holds (hours; what is there is not run again)
+	cd experiments && for name in clompr proposition1 quantisation defaults structured seeded; do ../$(BIN)/python $$name.py || exit 1; done
+	cd experiments && ../$(BIN)/python -m decoder
 
 sensor-cost: $(READY)  ## flash, RAM and instructions of the sensor's encoder; rewrites experiments/results/sensor_*.csv (ten minutes)
 	tests/sensor/install-tools.sh cortex-m avr riscv verilog

@@ -29,6 +29,8 @@ Floats = npt.NDArray[np.float64]
 
 # A misfit of this many times what it should be says that the clusters are no equal Gaussians, or were not found.
 _POOR = 3.0
+# Up to this many times, all clusters but one or two are where they should be.
+_PROMISING = 10.0
 # Centroids of one density that fare so much worse in another are not to be believed.
 _RESTLESS = 1.2
 # Densities fitted then.
@@ -108,7 +110,8 @@ def matched(
     expected = max(model.noise * freedom / model.n_measurements, 1e-9 * model.n_measurements)
     goal = expected * (1 + 3 * np.sqrt(2 / freedom))
     if start is None:
-        best = _search(search, n_clusters, goal, _n_searches(unknowns, model.n_measurements) * n_init)
+        tries = _n_searches(unknowns, model.n_measurements) * n_init
+        best = _search(search, n_clusters, goal, _PROMISING * expected, tries)
     else:
         seeded = search.weigh(start, np.full(n_clusters, 0.5 * search.fine))
         best = search.swap(search.fit(seeded, 200), 8, goal)
@@ -137,18 +140,21 @@ def matched(
 
 def _n_searches(unknowns: int, n_measurements: int) -> int:
     """Return how often to search: with hardly more measurements than unknowns, hardly any search finds the minimum."""
-    return int(np.ceil(3 + 60 * (unknowns / n_measurements) ** 2))
+    return int(np.ceil(3 + 60 * min(unknowns / n_measurements, 0.7) ** 2))
 
 
-def _search(search: Search, n_clusters: int, goal: float, tries: int) -> Mixture:
-    """Return the best of some searches from scratch; one that reaches the goal is the last."""
+def _search(search: Search, n_clusters: int, goal: float, promising: float, tries: int) -> Mixture:
+    """Return the best of some searches from scratch; one that reaches the goal is the last.
+
+    A misfit that is promising makes it worth to try more often: with one more cluster in its place it would be there.
+    """
     best: Mixture | None = None
-    for _ in range(tries):
+    for done in range(1, 4 * tries + 1):
         grown = search.grow(search.alone("shared"), 2 * n_clusters)
-        found = search.swap(search.fit(search.prune(grown, n_clusters), 200), 4, goal)
+        found = search.swap(search.fit(search.prune(grown, n_clusters), 200), 8, goal)
         if best is None or found.misfit < best.misfit:
             best = found
-        if best.misfit <= goal or search.work > _PATIENCE:
+        if best.misfit <= goal or search.work > _PATIENCE or (done >= tries and best.misfit > promising):
             break
     assert best is not None
     return best
