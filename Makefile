@@ -7,10 +7,10 @@ READY := $(VENV)/.ready
 CODE := conftest.py src tests experiments examples benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-engines test-dask test-spark test-ray check format lint types test-lowest test-browser kills experiments bench clean
+.PHONY: help demo test test-engines test-dask test-spark test-ray check format lint types test-lowest test-browser test-cortex-m0 test-targets kills experiments sensor-cost bench clean
 
 help:  ## list the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -22,7 +22,8 @@ demo: $(READY)  ## a Parquet file of a million rows → qckm fit → report, bes
 	$(BIN)/python examples/demo.py
 
 test: $(READY)  ## run the tests
-	$(BIN)/python -m pytest -q -n 2 --ignore tests/browser -m "not engine"
+	tests/sensor/install-tools.sh host
+	$(BIN)/python -m pytest -q -n 2 --ignore tests/browser --ignore tests/targets -m "not engine"
 
 test-engines: test-dask test-spark test-ray  ## run the tests that start a cluster: Dask, Spark, Ray (installs Ray)
 
@@ -37,7 +38,7 @@ test-ray: $(READY)
 	$(BIN)/python -m pip install --quiet --editable ".[ray]"
 	$(BIN)/python -m pytest -q tests/engines/test_ray.py
 
-check: lint types test test-dask test-spark  ## what CI runs: format, lint, types, tests, Dask and Spark
+check: lint types test test-cortex-m0 test-dask test-spark  ## what CI runs: format, lint, types, tests, a sensor's microcontroller, Dask, Spark
 
 format: $(READY)  ## rewrite the code in house style
 	$(BIN)/ruff format $(CODE)
@@ -60,12 +61,24 @@ test-browser: $(READY)  ## look at the report in headless Chromium (Debian: apt-
 	command -v chromium >/dev/null || { apt-get update && apt-get install --yes chromium chromium-driver; }
 	$(BIN)/python -m pytest -q tests/browser
 
+test-cortex-m0: $(READY)  ## the sensor's encoder on an emulated Cortex-M0 (installs Debian's tools)
+	tests/sensor/install-tools.sh cortex-m
+	$(BIN)/python -m pytest -q -rs tests/targets -k cortex-m0
+
+test-targets: $(READY)  ## the same on Cortex-M0, M3, M4, AVR, RISC-V, and as simulated hardware
+	tests/sensor/install-tools.sh host cortex-m avr riscv verilog
+	$(BIN)/python -m pytest -q -rs tests/sensor tests/targets
+
 kills: $(READY)  ## kill -9 a resumable sketch 200 times, and compare the bytes
 	$(BIN)/python experiments/kills.py --kills 200
 
 experiments: $(READY)  ## measure again all that experiments/results holds (hours; what is there is not run again)
-	cd experiments && for name in clompr proposition1 quantisation defaults structured; do ../$(BIN)/python $$name.py || exit 1; done
+	cd experiments && for name in clompr proposition1 quantisation defaults structured seeded; do ../$(BIN)/python $$name.py || exit 1; done
 	cd experiments && ../$(BIN)/python -m decoder
+
+sensor-cost: $(READY)  ## flash, RAM and instructions of the sensor's encoder; rewrites experiments/results/sensor_*.csv (ten minutes)
+	tests/sensor/install-tools.sh cortex-m avr riscv verilog
+	cd experiments && ../$(BIN)/python sensor_cost.py && ../$(BIN)/python sensor_gates.py
 
 bench: $(READY)  ## measure speed against peers, with targets; rewrites benchmarks/results/ (five minutes)
 	$(BIN)/python -m benchmarks

@@ -107,7 +107,8 @@ def plan_operator(
             units[units == 0] = 1.0
             if constant:
                 words.append(f"constant in the pilot, left as they are: {', '.join(constant)}")
-        settings = choose_settings(Pilot(pilot.rows / units, pilot.weights), n_clusters or 1, for_pilot, m)
+        pilot_in_units = Pilot(pilot.rows / units, pilot.weights)
+        settings = choose_settings(pilot_in_units, n_clusters or 1, for_pilot, m, plan.law)
         scale, origin = plan.scale or settings.scale, settings.origin * units
     operator = SketchOperator.draw(
         n_features=n,
