@@ -4,13 +4,13 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-CODE := src tests experiments examples benchmarks
+CODE := conftest.py src tests experiments examples benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types test-lowest test-browser kills experiments bench clean
+.PHONY: help demo test test-engines test-dask test-spark test-ray check format lint types test-lowest test-browser test-cortex-m0 test-targets kills experiments sensor-cost bench clean
 
 help:  ## list the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -22,9 +22,23 @@ demo: $(READY)  ## a Parquet file of a million rows → qckm fit → report, bes
 	$(BIN)/python examples/demo.py
 
 test: $(READY)  ## run the tests
-	$(BIN)/python -m pytest -q -n 2 --ignore tests/browser
+	tests/sensor/install-tools.sh host
+	$(BIN)/python -m pytest -q -n 2 --ignore tests/browser --ignore tests/targets -m "not engine"
 
-check: lint types test  ## what CI runs: format, lint, types, tests
+test-engines: test-dask test-spark test-ray  ## run the tests that start a cluster: Dask, Spark, Ray (installs Ray)
+
+test-dask: $(READY)
+	$(BIN)/python -m pytest -q tests/engines/test_dask.py
+
+test-spark: $(READY)
+	command -v java >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends default-jre-headless; }
+	$(BIN)/python -m pytest -q tests/engines/test_spark.py tests/engines/test_spark_stream.py
+
+test-ray: $(READY)
+	$(BIN)/python -m pip install --quiet --editable ".[ray]"
+	$(BIN)/python -m pytest -q tests/engines/test_ray.py
+
+check: lint types test test-cortex-m0 test-dask test-spark  ## what CI runs: format, lint, types, tests, a sensor's microcontroller, Dask, Spark
 
 format: $(READY)  ## rewrite the code in house style
 	$(BIN)/ruff format $(CODE)
@@ -41,17 +55,30 @@ test-lowest: pyproject.toml tests/lowest.txt  ## run the tests with the oldest d
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --upgrade pip
 	.venv-lowest/bin/python -m pip install --quiet --requirement tests/lowest.txt --editable .
-	.venv-lowest/bin/python -m pytest -q -n 2
+	.venv-lowest/bin/python -m pytest -q -n 2 --dist loadfile
 
 test-browser: $(READY)  ## look at the report in headless Chromium (Debian: apt-get install chromium chromium-driver)
 	command -v chromium >/dev/null || { apt-get update && apt-get install --yes chromium chromium-driver; }
 	$(BIN)/python -m pytest -q tests/browser
 
+test-cortex-m0: $(READY)  ## the sensor's encoder on an emulated Cortex-M0 (installs Debian's tools)
+	tests/sensor/install-tools.sh cortex-m
+	$(BIN)/python -m pytest -q -rs tests/targets -k cortex-m0
+
+test-targets: $(READY)  ## the same on Cortex-M0, M3, M4, AVR, RISC-V, and as simulated hardware
+	tests/sensor/install-tools.sh host cortex-m avr riscv verilog
+	$(BIN)/python -m pytest -q -rs tests/sensor tests/targets
+
 kills: $(READY)  ## kill -9 a resumable sketch 200 times, and compare the bytes
 	$(BIN)/python experiments/kills.py --kills 200
 
-experiments: $(READY)  ## measure again all that experiments/results holds (an hour)
-	cd experiments && for name in clompr proposition1 quantisation defaults structured octaves decoders; do ../$(BIN)/python $$name.py || exit 1; done
+experiments: $(READY)  ## measure again all that experiments/results holds (hours; what is there is not run again)
+	cd experiments && for name in clompr proposition1 quantisation defaults structured octaves seeded; do ../$(BIN)/python $$name.py || exit 1; done
+	cd experiments && ../$(BIN)/python -m decoder
+
+sensor-cost: $(READY)  ## flash, RAM and instructions of the sensor's encoder; rewrites experiments/results/sensor_*.csv (ten minutes)
+	tests/sensor/install-tools.sh cortex-m avr riscv verilog
+	cd experiments && ../$(BIN)/python sensor_cost.py && ../$(BIN)/python sensor_gates.py
 
 bench: $(READY)  ## measure speed against peers, with targets; rewrites benchmarks/results/ (five minutes)
 	$(BIN)/python -m benchmarks

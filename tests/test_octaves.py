@@ -111,6 +111,8 @@ def test_wishes_for_octaves_are_checked():
             draw(octaves=octaves)
     with pytest.raises(OperatorError, match="'structured'"):
         draw(frequencies="structured")
+    with pytest.raises(OperatorError, match="one scale"):
+        draw(law="seeded")
     for j in (-1, 4, 1.0, True):
         with pytest.raises(OperatorError, match="an octave from 0 to 3"):
             draw().octave(j)

@@ -15,33 +15,33 @@ FOLDER = Path(os.environ.get("QCKM_DATA", Path(__file__).parents[3] / "shared" /
 
 
 def two_clusters(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
-    """The paper's setting (a): means ±(1 … 1), covariance (n/20)·I."""
+    """Draw the paper's setting (a): means ±(1 … 1), covariance (n/20)·I."""
     return _around(np.array([np.ones(n), -np.ones(n)]), rng, np.sqrt(n / 20))
 
 
 def corners(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
-    """The paper's setting (b): means at corners of {±1}ⁿ, covariance (n/20)·I."""
+    """Draw the paper's setting (b): means at corners of {±1}ⁿ, covariance (n/20)·I."""
     chosen = rng.choice(2**n, n_clusters, replace=False)
     return _around(2.0 * ((chosen[:, np.newaxis] >> np.arange(n)) & 1) - 1, rng, np.sqrt(n / 20))
 
 
 def gaussians(n: int, n_clusters: int, rng: np.random.Generator, n_rows: int = N_ROWS) -> np.ndarray:
-    """Unit-variance clusters with centres N(0, (1.5·K^(1/n))² I)."""
+    """Draw unit-variance clusters with centres N(0, (1.5·K^(1/n))² I)."""
     return _around(_centers(n, n_clusters, rng), rng, 1.0, n_rows=n_rows)
 
 
 def unequal_weights(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
-    """The lightest cluster has a twentieth of the heaviest's rows."""
+    """Draw clusters of which the lightest has a twentieth of the heaviest's rows."""
     return _around(_centers(n, n_clusters, rng), rng, 1.0, np.geomspace(1, 20, n_clusters))
 
 
 def unequal_widths(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
-    """The narrowest cluster has a quarter of the widest's deviation."""
+    """Draw clusters of which the narrowest has a quarter of the widest's deviation."""
     return _around(_centers(n, n_clusters, rng), rng, np.geomspace(0.4, 1.6, n_clusters))
 
 
 def elongated(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
-    """Each cluster is four times longer in one direction of its own than in the others; unit variance on average."""
+    """Draw clusters each four times longer in a direction of its own than in the others; unit variance on average."""
     centers = _centers(n, n_clusters, rng)
     which = rng.integers(n_clusters, size=N_ROWS)
     axes = rng.normal(size=(n_clusters, n))
@@ -52,7 +52,7 @@ def elongated(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def many_gaussians(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
-    """As `gaussians`, with 500 rows a cluster."""
+    """Draw as `gaussians` does, with 500 rows a cluster."""
     return gaussians(n, n_clusters, rng, 500 * n_clusters)
 
 

@@ -27,7 +27,7 @@ SUCCESS = 1.2
 
 @dataclass(frozen=True)
 class Trial:
-    """What is tried: `ratio` is m/(nK); `radians`, where it is not 0, overrides rms ‖ω‖ times the clusters' deviation."""
+    """What is tried: `ratio` is m/(nK); `radians`, where not 0, replaces rms ‖ω‖ times the clusters' deviation."""
 
     data: str
     n: int

@@ -13,6 +13,7 @@ from qckm.sketch import Sketch, sketch_batches
 
 if TYPE_CHECKING:
     from qckm.estimator import CompressiveKMeans
+    from qckm.grouping import sketch_by
     from qckm.models import Model, load_model
     from qckm.runs import sketch_source
     from qckm.sources import open_source
@@ -33,6 +34,7 @@ __all__ = [
     "open_source",
     "signatures",
     "sketch_batches",
+    "sketch_by",
     "sketch_source",
 ]
 # Imported when first asked for: scikit-learn and pyarrow take their time.
@@ -41,6 +43,7 @@ _LATE = {
     "Model": "qckm.models",
     "load_model": "qckm.models",
     "open_source": "qckm.sources",
+    "sketch_by": "qckm.grouping",
     "sketch_source": "qckm.runs",
 }
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qckm import seeded
 from qckm.errors import QckmError
 from qckm.rows import Floats, require_finite
 from qckm.threads import one_thread
@@ -70,15 +71,26 @@ def draw_pilot(
     size: int = PILOT_ROWS,
 ) -> Pilot:
     """Draw at most `size` of the rows X: (rows, n), from all of them, in proportion to their weights."""
-    n_rows = len(X)
-    counts = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    if n_rows > size:
-        if sample_weight is None:
-            chosen = np.sort(rng.choice(n_rows, size, replace=False))
-        else:
-            edges = np.cumsum(counts)
-            chosen = np.sort(np.searchsorted(edges, rng.random(size) * edges[-1], side="right"))
-        X, counts = X[chosen], np.ones(size)
+    counts = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+    chosen = choose_rows(len(X), counts, rng, size)
+    return pilot_of(X, counts) if chosen is None else pilot_of(X[chosen], None)
+
+
+def choose_rows(
+    n_rows: int, weights: npt.NDArray[Any] | None, rng: np.random.Generator, size: int = PILOT_ROWS
+) -> npt.NDArray[np.int64] | None:
+    """Choose `size` row numbers in proportion to the weights, sorted; None where there are no more rows than that."""
+    if n_rows <= size:
+        return None
+    if weights is None:
+        return np.sort(rng.choice(n_rows, size, replace=False))
+    edges = np.cumsum(weights)
+    return np.sort(np.searchsorted(edges, rng.random(size) * edges[-1], side="right"))
+
+
+def pilot_of(X: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None) -> Pilot:
+    """Return the pilot that rows X: (rows, n) and their weights are; refuse what k-means cannot add up."""
+    counts = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, np.float64)
     rows = np.asarray(X, np.float64)
     require_finite(rows, rows.min(axis=0), rows.max(axis=0))
     largest = np.abs(rows).max()
@@ -93,12 +105,12 @@ def draw_pilot(
 
 
 def choose_settings(
-    pilot: Pilot, n_clusters: int, rng: np.random.Generator, n_frequencies: int | None = None
+    pilot: Pilot, n_clusters: int, rng: np.random.Generator, n_frequencies: int | None = None, law: Any = "auto"
 ) -> Settings:
-    """Choose law, scale, origin and, unless it is given, m for K clusters."""
+    """Choose law, scale, origin and, unless it is given, m for K clusters; the scale may depend on the law wanted."""
     n = pilot.rows.shape[1]
     m = n_frequencies or choose_n_frequencies(n, n_clusters)
-    law, radians = choose_law(n, n_clusters, m)
+    suggested, radians = choose_law(n, n_clusters, m, law)
     centers, within = _cluster(pilot, n_clusters, rng)
     total = pilot.deviation()
     deviation = max(within, _LEAST_SHARE_OF_SPACING * total / n_clusters ** (1 / n))
@@ -107,11 +119,13 @@ def choose_settings(
     scale = _round_to_bits(deviation * np.sqrt(n) / radians)
     # Rounded, both: a k-means whose last bits depend on the processor must not give another operator.
     grid = np.ldexp(0.5, int(np.frexp(scale)[1]) - 2)
-    return Settings(m, law, scale, np.rint(pilot.mean() / grid) * grid, pilot.spread(), centers)
+    return Settings(m, suggested, scale, np.rint(pilot.mean() / grid) * grid, pilot.spread(), centers)
 
 
-def choose_law(n_features: int, n_clusters: int, n_frequencies: int) -> tuple[str, float]:
+def choose_law(n_features: int, n_clusters: int, n_frequencies: int, wanted: Any = "auto") -> tuple[str, float]:
     """Choose the law, and rms ‖ω‖ times the clusters' standard deviation."""
+    if wanted == seeded.LAW:  # all its ‖ω‖ are about equal, however many there are
+        return seeded.LAW, _FREQUENCIES[True][1]
     return _FREQUENCIES[n_frequencies < _FEW * n_features * n_clusters]
 
 

@@ -33,6 +33,8 @@ _POOR = 3.0
 _PROMISING = 10.0
 # Centroids of one density that fare so much worse in another are not to be believed.
 _RESTLESS = 1.2
+# Measurements an unknown from which on that says something.
+_ENOUGH = 4
 # Densities fitted then.
 _DENSITIES = 4
 # A search is given up after so many terms of sums: half a minute or so.
@@ -52,9 +54,10 @@ class Found:
     objective : float
         The density's misfit.
     excess : float
-        That misfit over what it should be.
+        The misfit of K equal clusters over what it should be; infinite with no more measurements than unknowns.
     unrest : float
-        How much worse, in the density's own eyes, the centroids of the other densities are than these; 1 at best.
+        How much worse, in the density's own eyes, the centroids of the other densities are than these; 1 at best,
+        infinite where measurements are too few for densities to tell.
     signal : float
         The sketch's energy over its sampling noise.
     n_evaluations : int
@@ -130,12 +133,14 @@ def matched(
         densities += fit_densities(search, best if start is not None else None, n_clusters, _DENSITIES)
         densities.sort(key=lambda density: density.misfit)
         centroids, unrest = _agree(search, densities, n_clusters, 2 * count)
+        if model.n_measurements < _ENOUGH * unknowns:
+            unrest = np.inf
     objective = model.objective(search.residual(densities[0]))
     return Found(
         *centroids,
         density=densities[0],
         objective=objective,
-        excess=densities[0].misfit / expected,
+        excess=best.misfit / expected if model.n_measurements > unknowns else np.inf,
         unrest=unrest,
         signal=model.energy() / max(model.noise, 1e-9),
         n_evaluations=search.n_evaluations,
@@ -144,7 +149,7 @@ def matched(
 
 def _n_searches(unknowns: int, n_measurements: int) -> int:
     """Return how often to search: with hardly more measurements than unknowns, hardly any search finds the minimum."""
-    return int(np.ceil(3 + 60 * (unknowns / n_measurements) ** 2))
+    return int(np.ceil(3 + 60 * min(unknowns / n_measurements, 0.7) ** 2))
 
 
 def _search(search: Search, n_clusters: int, goal: float, promising: float, tries: int) -> Mixture:
