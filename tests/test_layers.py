@@ -17,9 +17,9 @@ LAYERS = [
     {"operator"},
     {"sketch"},
     {"files", "decode", "scale", "nearest", "sources"},
-    {"runs", "planning", "models"},
+    {"runs", "planning", "models", "selection"},
     {"checkpoints", "estimator"},
-    {"report"},
+    {"report", "plots"},
     {"cli"},
     {"__main__"},
 ]
