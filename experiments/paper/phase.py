@@ -25,6 +25,7 @@ HEADER = ["seed", "n", "K", "m", "signature", "sse_over_kmeans"]
 SHAPES = {"2a": [(n, 2) for n in FEATURES], "2b": [(5, n_clusters) for n_clusters in CLUSTERS]}
 BOTH = ("exponential", "one-bit")
 ZOO = ("exponential", "triangle", "modulo", "4-bit", "3-bit", "2-bit", "one-bit")
+_LATE = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0)
 _EARLY = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0)
 
 
@@ -41,7 +42,7 @@ class Variant:
 
 VARIANTS = {
     # The paper's: CL-OMPR, the law and the scale of the toolbox it builds on.
-    "paper": Variant("clompr", "adapted-radius", None, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0)),
+    "paper": Variant("clompr", "adapted-radius", None, _LATE),
     # CL-OMPR where it does best: frequencies of about one length, below one radian a deviation.
     "clompr": Variant("clompr", "concentrated-radius", 0.9, _EARLY),
     # CompressiveKMeans as it is, from the sketch alone.
@@ -49,8 +50,8 @@ VARIANTS = {
     # Every signature, by CL-OMPR at frequencies low enough that higher harmonics matter.
     "zoo": Variant("clompr", "concentrated-radius", 0.6, _EARLY, ZOO),
 } | {
-    # The price of one bit against the frequencies.
-    f"radians-{radians}": Variant("clompr", "concentrated-radius", radians, _EARLY)
+    # The price of one bit against the frequencies: the paper's law, at lower frequencies than its toolbox chooses.
+    f"radians-{radians}": Variant("clompr", "adapted-radius", radians, _LATE)
     for radians in (0.3, 0.45, 0.6, 0.75)
 }
 
