@@ -1,0 +1,73 @@
+"""The documentation site: `make docs` builds it offline, with every warning an error."""
+
+import re
+from pathlib import Path
+
+import matplotlib
+
+import qckm
+
+matplotlib.use("Agg")
+
+project, author = "qckm", "the qckm developers"
+project_copyright = "the qckm developers, BSD 3-clause licence"
+version = release = qckm.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "gallery/**/*.ipynb", "sg_execution_times.rst", "gallery/sg_execution_times.rst"]
+
+myst_heading_anchors = 3
+myst_enable_extensions = ["colon_fence"]
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings tell types and shapes in words
+napoleon_google_docstring = False
+napoleon_use_ivar = True  # attributes that are properties are described where they are defined
+napoleon_use_rtype = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "filename_pattern": "plot_",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "within_subsection_order": "ExampleTitleSortKey",
+    "copyfile_regex": r"^$",
+    "write_computation_times": False,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "qckm"
+html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["qckm.css"]
+html_theme_options = {
+    "logo": {"text": "qckm"},
+    "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 6,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+    "pygments_light_style": "tango",
+    "pygments_dark_style": "monokai",
+}
+html_sidebars = {"start": [], "paper": [], "contributing": [], "benchmarks": []}
+
+
+def take_in_pages(app, page, source):
+    """List the pages of this folder that index.md does not name where it says "% other pages"."""
+    if page == "index":
+        named = set(re.findall(r"^[a-z/-]+$", source[0], re.MULTILINE)) | {"index"}
+        others = sorted({path.stem for path in Path(__file__).parent.glob("*.md")} - named)
+        source[0] = source[0].replace("% other pages", "\n".join(others))
+
+
+def setup(app):
+    app.connect("source-read", take_in_pages)
