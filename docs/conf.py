@@ -27,7 +27,6 @@ myst_enable_extensions = ["colon_fence"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings tell types and shapes in words
 napoleon_google_docstring = False
-napoleon_use_ivar = True  # attributes that are properties are described where they are defined
 napoleon_use_rtype = False
 
 sphinx_gallery_conf = {
@@ -49,8 +48,9 @@ html_static_path = ["_static"]
 html_css_files = ["qckm.css"]
 html_theme_options = {
     "logo": {"text": "qckm"},
-    "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 8,
+    "navbar_persistent": [],
+    "navbar_end": ["search-button", "theme-switcher"],
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
@@ -58,15 +58,21 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
-html_sidebars = {"start": [], "paper": [], "contributing": [], "benchmarks": []}
+html_sidebars = {page: [] for page in ("index", "start", "how-it-works", "reference")}  # they have no pages below them
 
 
 def take_in_pages(app, page, source):
-    """List the pages of this folder that index.md does not name where it says "% other pages"."""
-    if page == "index":
-        named = set(re.findall(r"^[a-z/-]+$", source[0], re.MULTILINE)) | {"index"}
-        others = sorted({path.stem for path in Path(__file__).parent.glob("*.md")} - named)
-        source[0] = source[0].replace("% other pages", "\n".join(others))
+    """List the pages of this folder that no other page lists where guide/index.md says "% other pages"."""
+    if page == "guide/index":
+        folder = Path(__file__).parent
+        pages = list(folder.glob("*.md"))
+        listed = {name for path in pages for name in re.findall(r"^[a-z-]+$", path.read_text(), re.MULTILINE)}
+        listed |= {
+            "index",
+            *(name.removeprefix("../") for name in re.findall(r"^\.\./[a-z-]+$", source[0], re.MULTILINE)),
+        }
+        others = sorted({path.stem for path in pages} - listed)
+        source[0] = source[0].replace("% other pages", "\n".join(f"../{name}" for name in others))
 
 
 def setup(app):

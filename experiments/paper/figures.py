@@ -5,7 +5,6 @@ python -m paper.figures        # in experiments/; draws what has been measured, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from paper.mnist import table_of as mnist_table
 from paper.phase import VARIANTS
 from paper.runner import RESULTS
-from paper.size import TABLE as SIZE_TABLE
+from paper.size import table_of as size_table
 from paper.transition import Diagram, cost, diagrams
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images" / "paper"
@@ -21,7 +20,7 @@ DITHERED = {"exponential": "CKM, exponential", "one-bit": "QCKM, one bit"}
 PAPER = {"2a": 1.13, "2b": 1.23}
 
 
-def phase_figure(figure: str) -> list[str]:
+def phase_figure(figure: str, folder: Path, images: Path) -> list[str]:
     """Figure 2: a diagram of QCKM for each way to decode, with both lines; return a table of the lines."""
     import matplotlib.pyplot as plt
 
@@ -32,7 +31,7 @@ def phase_figure(figure: str) -> list[str]:
         "clompr": "CL-OMPR, qckm's law and scale",
         "matched": 'the default decoder, init="sketch"',
     }
-    measured = {name: found for name in titles if len(found := diagrams(figure, name)) == 2}
+    measured = {name: found for name in titles if len(found := diagrams(figure, name, folder)) == 2}
     if not measured:
         return []
     canvas, axes = plt.subplots(1, len(measured), figsize=(5.2 * len(measured), 4), layout="constrained", squeeze=False)
@@ -55,7 +54,7 @@ def phase_figure(figure: str) -> list[str]:
             cells = " | ".join("–" if np.isnan(m) else f"{m:.2f}" for m in diagram.line())
             price = f"{ratio:.3f} | {low:.3f} to {high:.3f}" if signature == "one-bit" else " | "
             lines.append(f"| {titles[name]}, {signature} | {_trials(diagram)} | {price} | {cells} |")
-    _save(canvas, f"fig{figure}")
+    _save(canvas, images / f"fig{figure}.png")
     return [*lines, ""]
 
 
@@ -64,11 +63,11 @@ def _trials(diagram: Diagram) -> str:
     return str(counts[0]) if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"
 
 
-def zoo_figure() -> list[str]:
+def zoo_figure(folder: Path, images: Path) -> list[str]:
     """Draw the transitions of all signatures over n; return a table of what each costs."""
     import matplotlib.pyplot as plt
 
-    found = diagrams("2a", "zoo")
+    found = diagrams("2a", "zoo", folder)
     if not found:
         return []
     canvas, ax = plt.subplots(figsize=(6, 4), layout="constrained")
@@ -90,11 +89,11 @@ def zoo_figure() -> list[str]:
     ax.set_xticks(diagram.values, [str(value) for value in diagram.values])
     ax.minorticks_off()
     ax.legend(fontsize=8)
-    _save(canvas, "zoo")
+    _save(canvas, images / "zoo.png")
     return [*lines, ""]
 
 
-def radians_figure() -> list[str]:
+def radians_figure(folder: Path, images: Path) -> list[str]:
     """Draw what one bit costs against the frequencies; return the table."""
     import matplotlib.pyplot as plt
 
@@ -109,7 +108,7 @@ def radians_figure() -> list[str]:
     for figure, value, name in (("2a", 12, "(a) n = 12, K = 2"), ("2b", 6, "(b) n = 5, K = 6")):
         points = []
         for variant in [key for key in VARIANTS if key.startswith("radians-")] + ["paper"]:
-            found = {key: _only(diagram, value) for key, diagram in diagrams(figure, variant).items()}
+            found = {key: _only(diagram, value) for key, diagram in diagrams(figure, variant, folder).items()}
             if len(found) < 2 or any(diagram is None for diagram in found.values()):
                 continue
             radians = VARIANTS[variant].radians or (1.52 if figure == "2a" else 1.15)  # the toolbox's, on these data
@@ -136,7 +135,7 @@ def radians_figure() -> list[str]:
     ax.axhline(1, lw=0.8, color="0.6")
     ax.set(xlabel="rms ‖ω‖ × standard deviation of the clusters", ylabel="measurements: one bit / full precision")
     ax.legend(fontsize=8)
-    _save(canvas, "radians")
+    _save(canvas, images / "radians.png")
     return [*lines, ""]
 
 
@@ -145,7 +144,7 @@ def _only(diagram: Diagram, value: int) -> Diagram | None:
     return Diagram(diagram.values[spot], diagram.ratios, [diagram.success[i] for i in spot]) if spot.size else None
 
 
-def mnist_figure() -> list[str]:
+def mnist_figure(folder: Path, images: Path) -> list[str]:
     """Figure 3: SSE/N and ARI, mean and standard deviation of all experiments; return the table."""
     import matplotlib.pyplot as plt
 
@@ -166,7 +165,7 @@ def mnist_figure() -> list[str]:
     ]
     bars = []
     for (method, signature), name in names.items():
-        runs = _experiments(method, signature)
+        runs = _experiments(folder, method, signature)
         for replicates in (1, 5):
             if not runs or any(len(run) < replicates for run in runs):
                 continue
@@ -199,13 +198,13 @@ def mnist_figure() -> list[str]:
         ax.set(xticks=[(len(labels) - 1) / 2, len(labels) + 1 + 1], xticklabels=["1 replicate", "5 replicates"])
         ax.set_title(title)
     axes[0].legend(fontsize=7, loc="lower right")
-    _save(canvas, "fig3")
+    _save(canvas, images / "fig3.png")
     return [*lines, ""]
 
 
-def _experiments(method: str, signature: str) -> list[list[tuple[float, float, float]]]:
+def _experiments(folder: Path, method: str, signature: str) -> list[list[tuple[float, float, float]]]:
     runs: dict[int, list] = {}
-    for row in mnist_table(method).read():
+    for row in mnist_table(method, folder).read():
         if row["signature"] == signature:
             numbers = (float(row["sse_over_N"]), float(row["ari"]), float(row["objective"]))
             runs.setdefault(int(row["experiment"]), []).append(numbers)
@@ -218,13 +217,13 @@ def outliers(values: np.ndarray) -> np.ndarray:
     return (values > high + 1.5 * (high - low)) | (values < low - 1.5 * (high - low))
 
 
-def size_figure() -> list[str]:
+def size_figure(folder: Path, images: Path) -> list[str]:
     """Draw SSE against bytes kept and bits acquired; return the table."""
     import matplotlib.pyplot as plt
 
     from qckm import plots
 
-    rows = SIZE_TABLE.read()
+    rows = size_table(folder).read()
     if not rows:
         return []
     data = list(dict.fromkeys(row["data"] for row in rows))
@@ -265,34 +264,30 @@ def size_figure() -> list[str]:
         ax.axvline(320, color="0.4", ls=":", lw=1)
         ax.annotate(" a float32 row: 320", (320, 1.6), fontsize=8, color="0.4")
         ax.set(ylim=(0.97, 1.8))
-    _save(canvas, "size")
+    _save(canvas, images / "size.png")
     return lines
 
 
-def _save(canvas, name: str) -> None:
+def _save(canvas, path: Path) -> None:
     import matplotlib.pyplot as plt
 
-    IMAGES.mkdir(parents=True, exist_ok=True)
-    canvas.savefig(IMAGES / f"{name}.png", dpi=100, metadata={"Software": None})
+    canvas.savefig(path, dpi=100, metadata={"Software": None})
     plt.close(canvas)
-    print(f"drawn: {name}.png")
+    print(f"drawn: {path.name}")
 
 
-def main() -> None:
+def draw(folder: Path = RESULTS, images: Path = IMAGES) -> Path:
+    """Draw all figures that have been measured; return the file of the numbers."""
     import matplotlib
 
     matplotlib.use("Agg")
-    parts: list[Callable[[], list[str]]] = [
-        lambda: phase_figure("2a"),
-        lambda: phase_figure("2b"),
-        radians_figure,
-        zoo_figure,
-        mnist_figure,
-        size_figure,
-    ]
-    text = [line for part in parts for line in part()]
-    (RESULTS / "summary.md").write_text("\n".join(text).rstrip() + "\n")
+    images.mkdir(parents=True, exist_ok=True)
+    parts = [phase_figure("2a", folder, images), phase_figure("2b", folder, images)]
+    parts += [part(folder, images) for part in (radians_figure, zoo_figure, mnist_figure, size_figure)]
+    summary = folder / "summary.md"
+    summary.write_text("\n".join(line for part in parts for line in part).rstrip() + "\n")
+    return summary
 
 
 if __name__ == "__main__":
-    main()
+    draw()

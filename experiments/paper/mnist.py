@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 import qckm
 from paper.published_scale import published_scale
-from paper.runner import Table, run
+from paper.runner import RESULTS, Table, run
 from qckm.nearest import nearest
 
 HEADER = ["experiment", "signature", "replicate", "sse_over_N", "ari", "objective"]
@@ -78,9 +78,22 @@ def _replicates(method: str, X: np.ndarray, experiment: int, signature: str):
         yield found.centers, found.objective
 
 
-def table_of(method: str) -> Table:
+def table_of(method: str, folder: Path = RESULTS) -> Table:
     """Return the table of a method."""
-    return Table(f"fig3-{method}", HEADER, n_keys=2)
+    return Table(f"fig3-{method}", HEADER, n_keys=2, folder=folder)
+
+
+def measure_method(method: str, path: Path, experiments: int, processes: int = 1, folder: Path = RESULTS) -> None:
+    """Measure what is missing of a method."""
+    table = table_of(method, folder)
+    done = table.done()
+    jobs = [
+        (str(path), method, experiment, signature)
+        for experiment in range(experiments)
+        for signature in (["none"] if method == "kmeans" else ["exponential", "one-bit"])
+        if (str(experiment), signature) not in done
+    ]
+    run(table, jobs, measure, processes)
 
 
 def main() -> None:
@@ -90,16 +103,7 @@ def main() -> None:
     parser.add_argument("--experiments", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     args = parser.parse_args()
-    signatures = ["none"] if args.method == "kmeans" else ["exponential", "one-bit"]
-    table = table_of(args.method)
-    done = table.done()
-    jobs = [
-        (str(args.features), args.method, experiment, signature)
-        for experiment in range(args.experiments)
-        for signature in signatures
-        if (str(experiment), signature) not in done
-    ]
-    run(table, jobs, measure, args.jobs)
+    measure_method(args.method, args.features, args.experiments, args.jobs)
 
 
 if __name__ == "__main__":

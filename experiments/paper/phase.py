@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 import qckm
 from paper.published_scale import published_scale
-from paper.runner import Table, run
+from paper.runner import RESULTS, Table, run
 from paper.settings import CLUSTERS, FEATURES, best_of_five, corners, sse, two_clusters
 
 HEADER = ["seed", "n", "K", "m", "signature", "sse_over_kmeans"]
@@ -112,9 +114,18 @@ def jobs_of(figure: str, name: str, shapes: list[tuple[int, int]], trials: int, 
     return jobs
 
 
-def table_of(figure: str, name: str) -> Table:
+def table_of(figure: str, name: str, folder: Path = RESULTS) -> Table:
     """Return the table of a figure's variant."""
-    return Table(f"fig{figure}-{name}", HEADER, n_keys=5)
+    return Table(f"fig{figure}-{name}", HEADER, n_keys=5, folder=folder)
+
+
+def measure_figure(
+    figure: str, name: str, trials: int, processes: int = 1, only: Sequence[int] = (), folder: Path = RESULTS
+) -> None:
+    """Measure what is missing of a figure's variant, at all of its n (2a) or K (2b), or only at some."""
+    shapes = [shape for shape in SHAPES[figure] if not only or shape[figure == "2b"] in only]
+    table = table_of(figure, name, folder)
+    run(table, jobs_of(figure, name, shapes, trials, table.done()), measure, processes)
 
 
 def main() -> None:
@@ -125,9 +136,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--only", type=int, nargs="+", help="of the figure's n (2a) or K (2b), these")
     args = parser.parse_args()
-    shapes = [shape for shape in SHAPES[args.figure] if not args.only or shape[args.figure == "2b"] in args.only]
-    table = table_of(args.figure, args.variant)
-    run(table, jobs_of(args.figure, args.variant, shapes, args.trials, table.done()), measure, args.jobs)
+    measure_figure(args.figure, args.variant, args.trials, args.jobs, args.only or ())
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -24,14 +25,13 @@ from threadpoolctl import threadpool_limits
 import qckm
 from common import gaussian_clusters
 from paper.mnist import features
-from paper.runner import Table, run
+from paper.runner import RESULTS, Table, run
 from paper.settings import best_of_five, sse
 
 HEADER = ["data", "seed", "method", "m", "bytes", "bits_a_sample", "sse_over_kmeans"]
 K = N_FEATURES = 10
 SIZES = (75, 100, 125, 150, 200, 300, 500, 1000)
 METHODS = ("subsample", "coreset", "one-bit", "exponential")
-TABLE = Table("size", HEADER, n_keys=4)
 
 
 @cache
@@ -75,6 +75,31 @@ def measure(job: tuple[str, str, int, list[tuple[str, int]]]) -> list[tuple]:
     return out
 
 
+def table_of(folder: Path = RESULTS) -> Table:
+    """Return the table."""
+    return Table("size", HEADER, n_keys=4, folder=folder)
+
+
+def measure_sizes(
+    data: str,
+    path: Path | None,
+    trials: int,
+    processes: int = 1,
+    methods: Sequence[str] = METHODS,
+    sizes: Sequence[int] = SIZES,
+    folder: Path = RESULTS,
+) -> None:
+    """Measure what is missing of a data set."""
+    table = table_of(folder)
+    done, jobs = table.done(), []
+    for seed in range(trials):
+        wanted = [(method, m) for method in methods for m in sizes]
+        cells = [(method, m) for method, m in wanted if (data, str(seed), method, str(m)) not in done]
+        if cells:
+            jobs.append((data, "blobs" if data == "blobs" else str(path), seed, cells))
+    run(table, jobs, measure, processes)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", choices=("blobs", "mnist"))
@@ -85,13 +110,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.data == "mnist" and args.features is None:
         parser.error("mnist needs --features, a file that paper.spectral makes")
-    done, jobs = TABLE.done(), []
-    for seed in range(args.trials):
-        wanted = [(method, m) for method in args.methods for m in SIZES]
-        cells = [(method, m) for method, m in wanted if (args.data, str(seed), method, str(m)) not in done]
-        if cells:
-            jobs.append((args.data, "blobs" if args.data == "blobs" else str(args.features), seed, cells))
-    run(TABLE, jobs, measure, args.jobs)
+    measure_sizes(args.data, args.features, args.trials, args.jobs, args.methods)
 
 
 if __name__ == "__main__":

@@ -10,11 +10,13 @@ resampled within each n, both signatures together, for they share data and frequ
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
 from paper.phase import SHAPES, VARIANTS, table_of
+from paper.runner import RESULTS
 from paper.settings import SUCCESS
 
 _RESAMPLES = 1000
@@ -52,10 +54,10 @@ def _crossing(x: np.ndarray, rates: np.ndarray) -> float:
     return float(np.exp(x[j - 1] + share * (x[j] - x[j - 1])))
 
 
-def diagrams(figure: str, variant: str) -> dict[str, Diagram]:
+def diagrams(figure: str, variant: str, folder: Path = RESULTS) -> dict[str, Diagram]:
     """Return what has been measured of a variant, by signature."""
     ratios = np.array(VARIANTS[variant].ratios)
-    rows = table_of(figure, variant).read()
+    rows = table_of(figure, variant, folder).read()
     found: dict[tuple[str, int, int], dict[int, float]] = {}
     for row in rows:
         value = int(row["n"] if figure == "2a" else row["K"])

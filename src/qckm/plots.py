@@ -213,7 +213,8 @@ def trade_off(
             ax.fill_between(x, *np.quantile(y, [0.25, 0.75], axis=0), color=line.get_color(), alpha=0.2, lw=0)
     ax.axhline(1, color="0.6", lw=0.8, zorder=0)
     ax.set(xscale="log", xlabel=xlabel, ylabel=ylabel)
-    ax.legend(fontsize=8)
+    if curves:
+        ax.legend(fontsize=8)
     return ax
 
 
