@@ -9,6 +9,7 @@ Six clusters in the plane, 200 000 rows. What is kept of them are 400 integers: 
 # The data, as nobody will be able to look at them later.
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.cluster import KMeans
 
 import qckm
 import qckm.plots
@@ -37,6 +38,4 @@ plt.show()
 
 # %%
 # The centroids are those of k-means on all rows, nearly.
-from sklearn.cluster import KMeans  # noqa: E402
-
 print(f"SSE over that of KMeans: {km.inertia_ / KMeans(6, n_init=5, random_state=0).fit(X).inertia_:.4f}")

@@ -24,8 +24,9 @@ best = KMeans(K, n_init=5, random_state=0).fit(X)
 sizes = [15, 20, 25, 30, 40, 60, 125]
 sketched, sampled = [], []
 for m in sizes:
-    trials = [qckm.CompressiveKMeans(K, n_frequencies=m, init="sketch", random_state=seed).fit(X) for seed in range(3)]
-    sketched.append([km.inertia_ / best.inertia_ for km in trials])
+    how = {"n_frequencies": m, "init": "sketch", "compute_labels": False}
+    trials = [qckm.CompressiveKMeans(K, random_state=seed, **how).fit(X) for seed in range(3)]
+    sketched.append([-km.score(X) / best.inertia_ for km in trials])
     rows = [X[rng.choice(len(X), 16 * m // (4 * n), replace=False)] for _ in range(3)]
     sampled.append([-KMeans(K, n_init=5, random_state=0).fit(part).score(X) / best.inertia_ for part in rows])
 
