@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from paper.mnist import table_of as mnist_table
-from paper.phase import VARIANTS
+from paper.phase import SHAPES, VARIANTS
 from paper.runner import RESULTS
 from paper.size import table_of as size_table
 from paper.transition import Diagram, cost, diagrams
@@ -28,20 +28,25 @@ def phase_figure(figure: str, folder: Path, images: Path) -> list[str]:
 
     titles = {
         "paper": "CL-OMPR, the paper's law and scale",
+        "radians-0.6": "CL-OMPR, the paper's law, 0.6 radians a deviation",
         "clompr": "CL-OMPR, qckm's law and scale",
         "matched": 'the default decoder, init="sketch"',
     }
     measured = {name: found for name in titles if len(found := diagrams(figure, name, folder)) == 2}
+    measured = {name: found for name, found in measured.items() if name != "radians-0.6" or _is_whole(found, figure)}
     if not measured:
         return []
-    canvas, axes = plt.subplots(1, len(measured), figsize=(5.2 * len(measured), 4), layout="constrained", squeeze=False)
+    n_rows = -(-len(measured) // 2)
+    canvas, axes = plt.subplots(n_rows, 2, figsize=(10.4, 4 * n_rows), layout="constrained", squeeze=False)
     value = "n" if figure == "2a" else "K"
     lines = [
         f"Figure {figure}: one bit over full precision (the paper: {PAPER[figure]}), and m/(nK) at 50 % success",
         "",
     ]
     header = None
-    for ax, (name, found) in zip(axes[0], measured.items(), strict=True):
+    for ax in axes.ravel()[len(measured) :]:
+        ax.axis("off")
+    for ax, (name, found) in zip(axes.ravel(), measured.items(), strict=False):
         one_bit, full = found["one-bit"], found["exponential"]
         curves = {"QCKM, 50 %": one_bit.line(), "CKM, 50 %": full.line()}
         plots.phase_diagram(one_bit.ratios, one_bit.values, one_bit.rates(), curves, ax, value)
@@ -56,6 +61,10 @@ def phase_figure(figure: str, folder: Path, images: Path) -> list[str]:
             lines.append(f"| {titles[name]}, {signature} | {_trials(diagram)} | {price} | {cells} |")
     _save(canvas, images / f"fig{figure}.png")
     return [*lines, ""]
+
+
+def _is_whole(found: dict[str, Diagram], figure: str) -> bool:
+    return all(len(diagram.values) == len(SHAPES[figure]) for diagram in found.values())
 
 
 def _trials(diagram: Diagram) -> str:
@@ -197,7 +206,8 @@ def mnist_figure(folder: Path, images: Path) -> list[str]:
             )
         ax.set(xticks=[(len(labels) - 1) / 2, len(labels) + 1 + 1], xticklabels=["1 replicate", "5 replicates"])
         ax.set_title(title)
-    axes[0].legend(fontsize=7, loc="lower right")
+    axes[0].set_ylim(0, 3.5)
+    axes[0].legend(fontsize=7, loc="upper left", ncols=2)
     _save(canvas, images / "fig3.png")
     return [*lines, ""]
 

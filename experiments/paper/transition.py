@@ -86,7 +86,8 @@ def cost(one: Diagram, other: Diagram, seed: int = 0) -> tuple[float, float, flo
     for _ in range(_RESAMPLES):
         chosen = [rng.integers(n, size=n) for n in trials]
         means.append(_cost(one.line(chosen), other.line(chosen)))
-    return (means[0], *np.nanquantile(means[1:], [0.025, 0.975]))
+    known = np.array(means[1:])[~np.isnan(means[1:])]  # a resample may have its transition beyond the grid
+    return (means[0], *(np.quantile(known, [0.025, 0.975]) if known.size else (np.nan, np.nan)))
 
 
 def _cost(one: np.ndarray, other: np.ndarray) -> float:

@@ -206,6 +206,8 @@ def trade_off(
     'log'
     """
     ax = _axes(ax)
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     for name, (sizes, ratios) in curves.items():
         x, y = np.asarray(sizes, np.float64), np.atleast_2d(np.asarray(ratios, np.float64))
         (line,) = ax.plot(x, np.median(y, axis=0), "o-", ms=4, label=name)
@@ -213,6 +215,9 @@ def trade_off(
             ax.fill_between(x, *np.quantile(y, [0.25, 0.75], axis=0), color=line.get_color(), alpha=0.2, lw=0)
     ax.axhline(1, color="0.6", lw=0.8, zorder=0)
     ax.set(xscale="log", xlabel=xlabel, ylabel=ylabel)
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))  # sizes span a decade or two: powers of ten alone are few
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.xaxis.set_minor_formatter(NullFormatter())
     if curves:
         ax.legend(fontsize=8)
     return ax
