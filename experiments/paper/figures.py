@@ -53,10 +53,12 @@ def phase_figure(figure: str, folder: Path, images: Path) -> list[str]:
         ratio, low, high = cost(one_bit, full)
         ax.set_title(f"{titles[name]}\none bit / full precision: {ratio:.2f} ({low:.2f} to {high:.2f})", fontsize=9)
         if header is None:
-            header = f"| | trials | one bit / full | 95 % | {' | '.join(f'{value} = {v}' for v in one_bit.values)} |"
+            columns = sorted({v for found in measured.values() for v in found["one-bit"].values})
+            header = f"| | trials | one bit / full | 95 % | {' | '.join(f'{value} = {v}' for v in columns)} |"
             lines += [header, "| --- " * (header.count("|") - 1) + "|"]
         for signature, diagram in (("one-bit", one_bit), ("exponential", full)):
-            cells = " | ".join("–" if np.isnan(m) else f"{m:.2f}" for m in diagram.line())
+            line = dict(zip(diagram.values, diagram.line(), strict=True))
+            cells = " | ".join("–" if np.isnan(line.get(v, np.nan)) else f"{line[v]:.2f}" for v in columns)
             price = f"{ratio:.3f} | {low:.3f} to {high:.3f}" if signature == "one-bit" else " | "
             lines.append(f"| {titles[name]}, {signature} | {_trials(diagram)} | {price} | {cells} |")
     _save(canvas, images / f"fig{figure}.png")
