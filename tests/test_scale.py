@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from qckm.scale import PILOT_ROWS, RADIANS_A_DEVIATION, choose_n_frequencies, choose_settings, draw_pilot
+from qckm.scale import PILOT_ROWS, choose_law, choose_n_frequencies, choose_settings, draw_pilot
 
 
 def settings(X, weights=None, n_clusters=4, seed=0):
@@ -16,7 +16,7 @@ def clusters(rng):
 
 
 def test_the_scale_follows_the_width_of_the_clusters(clusters):
-    assert settings(clusters).scale == pytest.approx(np.sqrt(5) / RADIANS_A_DEVIATION, rel=0.1)
+    assert settings(clusters).scale == pytest.approx(np.sqrt(5) / choose_law(5, 4, 100)[1], rel=0.1)
 
 
 @pytest.mark.parametrize("factor", [2.0**-60, 2.0**-8, 1.0, 2.0**40])

@@ -40,5 +40,9 @@ class DecodeError(QckmError):
     """A sketch that cannot be decoded as asked."""
 
 
+class PoorFitWarning(UserWarning):
+    """The centroids found do not explain the sketch, or not stably: they may be wrong."""
+
+
 class SaturationWarning(UserWarning):
     """Some rows lie farther from the operator's origin than can be coded, and were clipped."""

@@ -21,14 +21,14 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from qckm.decode import DECODERS, Clustering, decode_from
+from qckm.decode import DECODERS, Clustering, Hints, decode, decode_hinted
 from qckm.errors import DecodeError, RowsError, SaturationWarning
 from qckm.frequencies import LAWS, Law
 from qckm.nearest import nearest
 from qckm.operator import SketchOperator
 from qckm.random import spawn
 from qckm.rows import Floats, require_finite
-from qckm.scale import DEFAULT_LAW, Settings, choose_n_frequencies, choose_settings, draw_pilot
+from qckm.scale import choose_settings, draw_pilot
 from qckm.signatures import SIGNATURES, Signature
 from qckm.sketch import Sketch
 
@@ -60,7 +60,8 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         to the letter; "auto" is "matched".
     init : {"auto", "sketch", "pilot"} or array-like of shape (K, n), default "auto"
         Where decoding starts: nowhere ("sketch"), at the k-means centroids of the pilot, or at given centroids. "auto"
-        tries the pilot's, then none, and keeps what matches the sketch better.
+        tries the pilot's, then none, and keeps what matches the sketch better; where the sketch is not that of
+        K Gaussians but the pilot is like all rows, the pilot's centroids stay.
     n_init : int, default 1
         Replicates of the decoder; the one with the least sketch objective is kept.
     bounds : pair of array-like of shape (n,), optional
@@ -87,6 +88,8 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         Distance between the sketch and the model, squared.
     explained_ : float
         Share of the sketch's energy that the centroids explain.
+    converged_ : bool or None
+        The decoder's verdict: whether the centroids explain the sketch, to its noise or at least stably.
     n_iter_ : int
         Evaluations of the objective.
     n_features_in_ : int
@@ -282,6 +285,11 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         return self._decode().explained
 
     @property
+    def converged_(self) -> bool | None:
+        """Whether the centroids explain the sketch; None where the decoder cannot say."""
+        return self._decode().converged
+
+    @property
     def n_iter_(self) -> int:
         """The evaluations of the objective."""
         return self._decode().n_iter
@@ -302,7 +310,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             raise RowsError("Expected some sample_weight > 0, got zeros only: there are no rows to sketch.")
         return weights
 
-    def _prepare(self, rows: npt.NDArray[Any], weights: Floats | None) -> tuple[SketchOperator, Settings, int]:
+    def _prepare(self, rows: npt.NDArray[Any], weights: Floats | None) -> tuple[SketchOperator, Hints, int]:
         """Draw the operator from a pilot; return it with what the pilot suggests and the decoder's seed."""
         for_pilot, for_operator, for_decoder = spawn(self.random_state, 3)
         try:
@@ -311,23 +319,22 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             for start in range(0, len(rows), _BLOCK):
                 _finite(rows[start : start + _BLOCK], start)
             raise
-        settings = choose_settings(pilot, self.n_clusters, for_pilot)
-        n = rows.shape[1]
+        wanted = None if self.n_frequencies == "auto" else self.n_frequencies
+        settings = choose_settings(pilot, self.n_clusters, for_pilot, wanted)
         operator = SketchOperator.draw(
-            n_features=n,
-            n_frequencies=choose_n_frequencies(n, self.n_clusters)
-            if self.n_frequencies == "auto"
-            else self.n_frequencies,
+            n_features=rows.shape[1],
+            n_frequencies=settings.n_frequencies,
             scale=settings.scale if self.scale == "auto" else self.scale,
-            law=DEFAULT_LAW if self.law == "auto" else self.law,
+            law=settings.law if self.law == "auto" else self.law,
             signature=self.signature,
             origin=settings.origin,
             random_state=for_operator,
             feature_names=getattr(self, "feature_names_in_", None),
         )
-        return operator, settings, int(for_decoder.integers(2**63))
+        hints = Hints(settings.centers, settings.spread, operator.sketch(pilot.rows, pilot.weights))
+        return operator, hints, int(for_decoder.integers(2**63))
 
-    def _adopt(self, sketch: Sketch, pilot: Settings | None, seed: int) -> None:
+    def _adopt(self, sketch: Sketch, pilot: Hints | None, seed: int) -> None:
         """Take a new sketch in one go; what was decoded from the old one is void."""
         if sketch.saturated:
             share = sketch.saturated / sketch.count
@@ -350,23 +357,18 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                 "This CompressiveKMeans instance is not fitted yet. Call 'fit', 'partial_fit' or 'fit_sketch' first."
             )
         if "_clustering" not in self.__dict__:
-            self._clustering = decode_from(
-                self.sketch_,
-                self.n_clusters,
-                self._starts(),
-                bounds=self.bounds,
-                decoder=self.decoder,
-                n_init=self.n_init,
-                random_state=self._seed,
-                spread=None if self._pilot is None else self._pilot.spread,
-            )
+            how: dict[str, Any] = {
+                "bounds": self.bounds,
+                "decoder": self.decoder,
+                "n_init": self.n_init,
+                "random_state": self._seed,
+            }
+            if isinstance(self.init, str):
+                self._clustering = decode_hinted(self.sketch_, self.n_clusters, self._pilot, self.init, **how)  # type: ignore[arg-type]
+            else:
+                spread = None if self._pilot is None else self._pilot.spread
+                self._clustering = decode(self.sketch_, self.n_clusters, init=self.init, spread=spread, **how)
         return self._clustering
-
-    def _starts(self) -> list[Any]:
-        if not isinstance(self.init, str):
-            return [self.init]
-        seeds = [] if self._pilot is None else [self._pilot.centers]
-        return seeds if self.init == "pilot" else [None] if self.init == "sketch" else [*seeds, None]
 
     def _label(self, rows: npt.NDArray[Any], weights: Floats | None) -> None:
         self.labels_, squares = self._nearest(rows)

@@ -56,6 +56,8 @@ def _adapted_mean_square(n: int) -> float:
 
 # The chi law with 50 degrees of freedom: radii within about 10 % of each other, in any dimension.
 _CONCENTRATION = 50
+# The chi law with so many degrees of freedom for each feature; the Gaussian law has one.
+_BALANCE = 3
 
 LAWS: dict[str, Law] = {
     law.name: law
@@ -67,6 +69,11 @@ LAWS: dict[str, Law] = {
             "concentrated-radius",
             lambda n, m, rng: np.sqrt(rng.chisquare(_CONCENTRATION, m)),
             lambda n: float(_CONCENTRATION),
+        ),
+        Law(
+            "balanced-radius",
+            lambda n, m, rng: np.sqrt(rng.chisquare(_BALANCE * n, m)),
+            lambda n: float(_BALANCE * n),
         ),
     )
 }

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qckm.decode import Hints
 from qckm.errors import OperatorError
 from qckm.operator import Dither, SketchOperator
 from qckm.random import spawn
 from qckm.rows import Floats
-from qckm.scale import DEFAULT_LAW, PILOT_ROWS, Pilot, choose_n_frequencies, choose_settings, draw_pilot
+from qckm.scale import PILOT_ROWS, Pilot, Settings, choose_law, choose_n_frequencies, choose_settings, draw_pilot
 from qckm.sources import Source, sample_rows
 
 
@@ -43,14 +44,6 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class Hints:
-    """What a pilot tells a decoder: its own centroids (K, n) to start from, and how far the data reach, (n,)."""
-
-    centers: Floats
-    spread: Floats
-
-
-@dataclass(frozen=True, eq=False)
 class Planned:
     """An operator, what the pilot tells a decoder (if there was a pilot), and words to the user."""
 
@@ -78,7 +71,8 @@ def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Plann
     if n_clusters is None and (plan.scale is None or plan.n_frequencies is None):
         raise OperatorError("Expected the number of clusters (-k), or both --scale and --frequencies, got neither.")
     for_pilot, for_operator, _ = spawn(plan.seed, 3)
-    units, origin, scale, hints = np.ones(n), np.zeros(n), plan.scale, None
+    units, origin, scale, pilot = np.ones(n), np.zeros(n), plan.scale, None
+    m = plan.n_frequencies or choose_n_frequencies(n, n_clusters or 1)
     words: list[str] = []
     if plan.scale is None or plan.standardize or want_hints:
         pilot = draw_pilot(sample_rows(source, PILOT_ROWS, for_pilot), None, for_pilot)
@@ -88,9 +82,8 @@ def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Plann
             units[units == 0] = 1.0
             if constant:
                 words.append(f"constant in the pilot, left as they are: {', '.join(constant)}")
-        settings = choose_settings(Pilot(pilot.rows / units, pilot.weights), n_clusters or 1, for_pilot)
+        settings = choose_settings(Pilot(pilot.rows / units, pilot.weights), n_clusters or 1, for_pilot, m)
         scale, origin = plan.scale or settings.scale, settings.origin * units
-        hints = Hints(settings.centers * units, settings.spread * units) if n_clusters else None
         if source.once:
             words.append(
                 f"the scale is that of the first {int(pilot.weights.sum())} rows of the pipe: "
@@ -98,9 +91,9 @@ def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Plann
             )
     operator = SketchOperator.draw(
         n_features=n,
-        n_frequencies=plan.n_frequencies or choose_n_frequencies(n, n_clusters or 1),
+        n_frequencies=m,
         scale=float(scale or 1.0),
-        law=DEFAULT_LAW if plan.law == "auto" else plan.law,
+        law=choose_law(n, n_clusters or 1, m)[0] if plan.law == "auto" else plan.law,
         signature=plan.signature,
         dither=plan.dither,
         origin=origin,
@@ -108,6 +101,7 @@ def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Plann
         random_state=for_operator,
         feature_names=source.feature_names,
     )
+    hints = None if pilot is None or not n_clusters else _hints(pilot, settings, operator)
     return Planned(operator, hints, tuple(words))
 
 
@@ -116,7 +110,12 @@ def hints_for(source: Source, plan: Plan, operator: SketchOperator) -> Hints:
     for_pilot, _, _ = spawn(plan.seed, 3)
     pilot = draw_pilot(sample_rows(source, PILOT_ROWS, for_pilot), None, for_pilot)
     settings = choose_settings(Pilot(pilot.rows / operator.units, pilot.weights), plan.n_clusters or 1, for_pilot)
-    return Hints(settings.centers * operator.units, settings.spread * operator.units)
+    return _hints(pilot, settings, operator)
+
+
+def _hints(pilot: Pilot, settings: Settings, operator: SketchOperator) -> Hints:
+    units = operator.units
+    return Hints(settings.centers * units, settings.spread * units, operator.sketch(pilot.rows, pilot.weights))
 
 
 def decoder_seed(plan: Plan) -> int:

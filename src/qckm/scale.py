@@ -1,7 +1,7 @@
 """Choosing the scale, the origin and m from a pilot: a few thousand rows, looked at once and not kept.
 
-The rule: sketch at frequencies of just under one radian a cluster's standard deviation, which a k-means of the pilot
-estimates. It is equivariant: data shifted and rescaled give the scale and origin shifted and rescaled, up
+The rule: sketch at frequencies of somewhat less than a radian a cluster's standard deviation, which a k-means of the
+pilot estimates. It is equivariant: data shifted and rescaled give the scale and origin shifted and rescaled, up
 to the rounding below, and a row of weight w counts as w equal rows.
 """
 
@@ -18,12 +18,12 @@ from qckm.rows import Floats, require_finite
 from qckm.threads import one_thread
 
 PILOT_ROWS = 5000
-# The decoder's atoms are points, blind to the width of clusters. Width multiplies the sketch at ω by exp(−τ‖ω‖²/2):
-# where all ‖ω‖ are about equal that is one factor, which the weights absorb; elsewhere it biases the centroids.
-DEFAULT_LAW = "concentrated-radius"
-# rms ‖ω‖ times the clusters' standard deviation. Lower, and clusters blur into one another; higher, and their own
-# width hides them (experiments/defaults.py).
-RADIANS_A_DEVIATION = 0.9
+# Fewer frequencies than so many times the unknowns are few.
+_FEW = 3
+# Frequencies, by whether they are few: the law, and rms ‖ω‖ times the clusters' standard deviation. Clusters are told
+# apart with the fewest measurements where all ‖ω‖ are about equal, and high. With measurements to spare, lower ones see
+# the tails of real clusters, and a spread of norms clusters of different widths (experiments/decoder).
+_FREQUENCIES = {True: ("concentrated-radius", 0.9), False: ("balanced-radius", 0.65)}
 # Beyond these, squares overflow or vanish.
 _SMALLEST = 1e-150
 # Clusters much tighter than their distances would make a scale at which a search sees nothing: this share of the
@@ -53,8 +53,10 @@ class Pilot:
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """What a pilot suggests: scale and origin of the operator, the data's spread, and the pilot's own centroids."""
+    """What a pilot suggests: m, law, scale and origin of the operator, the data's spread, and its own centroids."""
 
+    n_frequencies: int
+    law: str
     scale: float
     origin: Floats
     spread: Floats
@@ -90,18 +92,27 @@ def draw_pilot(
     return Pilot(rows, weights)
 
 
-def choose_settings(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> Settings:
-    """Choose scale and origin for K clusters."""
+def choose_settings(
+    pilot: Pilot, n_clusters: int, rng: np.random.Generator, n_frequencies: int | None = None
+) -> Settings:
+    """Choose law, scale, origin and, unless it is given, m for K clusters."""
     n = pilot.rows.shape[1]
+    m = n_frequencies or choose_n_frequencies(n, n_clusters)
+    law, radians = choose_law(n, n_clusters, m)
     centers, within = _cluster(pilot, n_clusters, rng)
     total = pilot.deviation()
     deviation = max(within, _LEAST_SHARE_OF_SPACING * total / n_clusters ** (1 / n))
     if deviation == 0:  # one distinct row: any scale will do, but it should be of the data's size
         deviation = float(np.abs(pilot.rows).max()) or 1.0
-    scale = _round_to_bits(deviation * np.sqrt(n) / RADIANS_A_DEVIATION)
+    scale = _round_to_bits(deviation * np.sqrt(n) / radians)
     # Rounded, both: a k-means whose last bits depend on the processor must not give another operator.
     grid = np.ldexp(0.5, int(np.frexp(scale)[1]) - 2)
-    return Settings(scale, np.rint(pilot.mean() / grid) * grid, pilot.spread(), centers)
+    return Settings(m, law, scale, np.rint(pilot.mean() / grid) * grid, pilot.spread(), centers)
+
+
+def choose_law(n_features: int, n_clusters: int, n_frequencies: int) -> tuple[str, float]:
+    """Choose the law, and rms ‖ω‖ times the clusters' standard deviation."""
+    return _FREQUENCIES[n_frequencies < _FEW * n_features * n_clusters]
 
 
 def choose_n_frequencies(n_features: int, n_clusters: int) -> int:

@@ -3,8 +3,9 @@ import pytest
 from sklearn.cluster import KMeans
 
 import qckm
-from qckm.decode import decode_from
-from qckm.decode.density import _apart
+from qckm.decode import Hints, decode_hinted
+from qckm.decode.search import _apart
+from qckm.errors import PoorFitWarning
 
 
 def clusters(n_clusters, n, seed, n_rows=5000, apart=3.0):
@@ -67,18 +68,57 @@ def test_a_start_is_kept_where_it_is_good():
     assert ratio(X, qckm.decode(sketch, 4, init=truth, random_state=0).centers) < 1.01
 
 
-def test_the_best_of_several_starts_is_kept_and_a_perfect_one_is_the_last():
+def hints_of(sketch, X, rows, n_clusters=4):
+    kmeans = KMeans(n_clusters, n_init=5, random_state=0).fit(rows)
+    return Hints(kmeans.cluster_centers_, X.std(axis=0), sketch.operator.sketch(rows))
+
+
+def skewed_rows(seed=0, n_rows=8000):
+    """Clusters that are no Gaussians: exponential tails to one side."""
+    rng = np.random.default_rng(seed)
+    return 6 * rng.integers(0, 2, size=(n_rows, 2)) + rng.exponential(size=(n_rows, 2))
+
+
+def test_hints_know_whether_they_are_like_all_rows():
     X = clusters(4, 3, 0)
-    truth = KMeans(4, n_init=5, random_state=0).fit(X).cluster_centers_
     sketch = qckm.SketchOperator.draw(3, 60, scale=2.0, random_state=0).sketch(X)
-    alone = qckm.decode(sketch, 4, init=truth, random_state=0)
-    assert alone.objective < sketch.sampling_noise()
-    perfect_first = decode_from(sketch, 4, [truth, "never looked at"], random_state=0)
-    assert perfect_first.objective == alone.objective
-    poor = np.tile(X.mean(axis=0), (4, 1))
-    assert decode_from(sketch, 4, [poor, truth], random_state=0).objective <= alone.objective * 1.01
-    with pytest.raises(ValueError, match="at least one start"):
-        decode_from(sketch, 4, [])
+    assert hints_of(sketch, X, X[:500]).represent(sketch)
+    assert hints_of(sketch, X, X).represent(sketch)
+    assert not hints_of(sketch, X, X[X[:, 0] > np.median(X[:, 0])][:500]).represent(sketch)
+
+
+def test_a_pilot_like_all_rows_is_kept_where_clusters_are_no_gaussians():
+    X = skewed_rows()
+    sketch = qckm.SketchOperator.draw(2, 100, scale=2.0, random_state=0).sketch(X)
+    hints = hints_of(sketch, X, X[::4])
+    found = decode_hinted(sketch, 4, hints, random_state=0)
+    np.testing.assert_allclose(np.sort(found.centers, axis=0), np.sort(hints.centers, axis=0), rtol=1e-12)
+    assert found.converged
+    pilot = decode_hinted(sketch, 4, hints, "pilot", random_state=0)
+    assert not np.isin(pilot.centers, hints.centers).any()
+
+
+def test_a_misleading_pilot_does_no_harm():
+    X = clusters(4, 3, 0)
+    sketch = qckm.SketchOperator.draw(3, 60, scale=2.0, random_state=0).sketch(X)
+    nearest = np.linalg.norm(X - X[0], axis=1).argsort()[:300]
+    hints = Hints(X[nearest[:4]], X.std(axis=0), sketch.operator.sketch(X[nearest]))
+    for init in ("auto", "sketch"):
+        assert ratio(X, decode_hinted(sketch, 4, hints, init, random_state=0).centers) < 1.01
+
+
+def test_the_verdict_tells_a_failure():
+    """At frequencies far too high a sketch is noise: nothing can be found, and that is said."""
+    X = clusters(10, 5, 0)
+    op = qckm.SketchOperator.draw(5, 200, scale=2.5, law="concentrated-radius", random_state=0)
+    good = qckm.decode(op.sketch(X), 10, random_state=0)
+    assert good.converged
+    assert ratio(X, good.centers) < 1.02
+    far = qckm.SketchOperator.draw(5, 200, scale=0.15, law="concentrated-radius", random_state=0)  # sees noise only
+    with pytest.warns(PoorFitWarning, match="may be wrong"):
+        poor = qckm.decode(far.sketch(X), 10, random_state=0)
+    assert not poor.converged
+    assert qckm.decode(op.sketch(X), 10, decoder="clompr", random_state=0).converged is None
 
 
 @pytest.mark.parametrize("rows", [[[1.0, 2.0]], [[1.0, 2.0]] * 9, [[0.0, 0.0], [4.0, 4.0]] * 5])

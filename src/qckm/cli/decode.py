@@ -27,7 +27,7 @@ def command(sketch: str, clusters: int, output: str | None, decoder: str, n_init
     decoding.require_decoder(decoder)
     target = decoding.require_writable(output, talk)
     found = sketching.read_sketch(sketch)
-    clustering, seconds = decoding.decode_sketch(found, clusters, decoder, n_init, seed)
+    clustering, seconds = decoding.decode_sketch(found, clusters, decoder, n_init, seed, talk)
     facts = {
         "rows": found.count,
         "skipped": found.skipped,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import Any
 
 import click
 
 from qckm import files
 from qckm.cli.talk import Talk, stdout_bytes
-from qckm.decode import DECODERS, Clustering, decode_from
+from qckm.decode import DECODERS, POOR_FIT, Clustering, Hints, decode_hinted
+from qckm.errors import PoorFitWarning
 from qckm.models import Model, to_csv, writer_for
-from qckm.planning import Hints
 from qckm.sketch import Sketch
 
 
@@ -32,19 +33,26 @@ def require_decoder(name: str) -> None:
 
 
 def decode_sketch(
-    sketch: Sketch, n_clusters: int, decoder: str, n_init: int, seed: int, hints: Hints | None = None
+    sketch: Sketch, n_clusters: int, decoder: str, n_init: int, seed: int, talk: Talk, hints: Hints | None = None
 ) -> tuple[Clustering, float]:
     """Decode from where a pilot points and from scratch; return what matches the sketch best, and the seconds taken."""
     began = time.perf_counter()
-    starts = [None] if hints is None else [hints.centers, None]
-    spread = None if hints is None else hints.spread
-    how = {"decoder": decoder, "n_init": n_init, "random_state": seed, "spread": spread}
-    return decode_from(sketch, n_clusters, starts, **how), time.perf_counter() - began
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PoorFitWarning)  # said in the tool's own voice
+        found = decode_hinted(sketch, n_clusters, hints, decoder=decoder, n_init=n_init, random_state=seed)
+    if found.converged is False:
+        talk.say(f"warning: {POOR_FIT}")
+    return found, time.perf_counter() - began
 
 
 def fit_facts(clustering: Clustering) -> dict[str, Any]:
     """Return what is worth knowing of a clustering beside its centroids."""
-    return {"objective": clustering.objective, "explained": clustering.explained, "evaluations": clustering.n_iter}
+    return {
+        "objective": clustering.objective,
+        "explained": clustering.explained,
+        "converged": clustering.converged,
+        "evaluations": clustering.n_iter,
+    }
 
 
 def write_model(model: Model, output: str, talk: Talk) -> None:

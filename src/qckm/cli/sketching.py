@@ -17,9 +17,10 @@ from qckm import checkpoints, files
 from qckm.checkpoints import Checkpoint
 from qckm.cli.progress import Progress
 from qckm.cli.talk import Talk, size
+from qckm.decode import Hints
 from qckm.errors import QckmError
 from qckm.operator import SketchOperator
-from qckm.planning import Hints, Plan, Planned, draw_operator
+from qckm.planning import Plan, Planned, draw_operator
 from qckm.runs import OnBad, State, states
 from qckm.sketch import Sketch
 from qckm.sources import Source, open_source

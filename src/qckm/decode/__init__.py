@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from qckm.decode.clompr import clompr
+from qckm.decode.hints import Hints
 from qckm.decode.points import FirstHarmonicModel
 from qckm.decode.result import Clustering
-from qckm.errors import DecodeError
+from qckm.errors import DecodeError, PoorFitWarning
 from qckm.random import spawn
 from qckm.sketch import Sketch
 from qckm.threads import one_thread
 
-__all__ = ["Clustering", "decode", "decode_from"]
+__all__ = ["Clustering", "Hints", "decode", "decode_hinted"]
 
 Floats = npt.NDArray[np.float64]
+
+POOR_FIT = (
+    "The centroids found do not explain the sketch, or not stably: they may be wrong. "
+    "More frequencies, another scale, another number of clusters or a larger n_init may help."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +38,7 @@ class Task:
     lower: Floats
     upper: Floats
     start: Floats | None
+    trusted: bool
     spread: Floats | None
     n_init: int
     random_state: Any
@@ -71,6 +79,7 @@ def decode(
     Returns
     -------
     Clustering
+        With a `PoorFitWarning` where `converged` is False.
 
     Examples
     --------
@@ -82,6 +91,58 @@ def decode(
     >>> abs(found.centers).round().tolist(), found.weights.round(1).tolist()
     ([[3.0, 3.0], [3.0, 3.0]], [0.5, 0.5])
     """
+    how = (bounds, decoder, n_init, random_state, spread)
+    return _with_verdict(_decode(sketch, n_clusters, init, False, *how))
+
+
+def decode_hinted(
+    sketch: Sketch,
+    n_clusters: int,
+    hints: Hints | None,
+    init: Literal["auto", "pilot", "sketch"] = "auto",
+    bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    decoder: str = "auto",
+    n_init: int = 1,
+    random_state: Any = None,
+) -> Clustering:
+    """Decode with what a pilot tells: how far the data reach and, unless init is "sketch", where they cluster.
+
+    "pilot" begins there. "auto" does so, too. Where K clusters then explain the sketch, that is it; where they do not,
+    but the pilot is like the rows of the sketch, its own centroids are kept; and where it is not, "auto" begins from
+    scratch besides, and keeps what matches the sketch better.
+    """
+    spread = None if hints is None else hints.spread
+    how = (bounds, decoder, n_init, random_state, spread)
+    if hints is None or init == "sketch":
+        return _with_verdict(_decode(sketch, n_clusters, None, False, *how))
+    trusted = init == "auto" and hints.represent(sketch)
+    found = _decode(sketch, n_clusters, hints.centers, trusted, *how)
+    if init == "auto" and not trusted and found.objective > sketch.sampling_noise():
+        found = min(found, _decode(sketch, n_clusters, None, False, *how), key=lambda one: one.objective)
+    return _with_verdict(found)
+
+
+def _with_verdict(found: Clustering) -> Clustering:
+    if found.converged is False:
+        warnings.warn(
+            POOR_FIT,
+            PoorFitWarning,
+            stacklevel=4,
+        )
+    return found
+
+
+def _decode(
+    sketch: Sketch,
+    n_clusters: int,
+    init: npt.ArrayLike | None,
+    trusted: bool,
+    bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None,
+    decoder: str,
+    n_init: int,
+    random_state: Any,
+    spread: npt.ArrayLike | None,
+) -> Clustering:
     if not isinstance(sketch, Sketch):
         raise DecodeError(
             f"Expected a Sketch, got {type(sketch).__name__}: make one with op.sketch(X), or qckm.load a file."
@@ -100,29 +161,13 @@ def decode(
         n_clusters,
         *_box(sketch, bounds),
         start=None if init is None else _finite("init", init, (n_clusters, n)),
+        trusted=trusted,
         spread=None if spread is None else _finite("spread", spread, (n,)),
         n_init=n_init,
         random_state=random_state,
     )
     with one_thread():
         return DECODERS[decoder](task)
-
-
-def decode_from(sketch: Sketch, n_clusters: int, starts: Sequence[npt.ArrayLike | None], **how: Any) -> Clustering:
-    """Decode from one start after the other (None: from scratch) and return what matches the sketch best.
-
-    A start from which the sketch is explained down to its sampling noise is the last: nothing can match better.
-    """
-    best: Clustering | None = None
-    for start in starts:
-        found = decode(sketch, n_clusters, init=start, **how)
-        if best is None or found.objective < best.objective:
-            best = found
-        if best.objective <= sketch.sampling_noise():
-            break
-    if best is None:
-        raise DecodeError("Expected at least one start.")
-    return best
 
 
 def _decode_clompr(task: Task) -> Clustering:
@@ -147,9 +192,11 @@ def _decode_matched(task: Task) -> Clustering:
     start = None if task.start is None else model.to_points(task.start)
     (rng,) = spawn(task.random_state, 1)
     lower, upper = model.to_points(task.lower), model.to_points(task.upper)
-    found, evaluations = matched(model, task.n_clusters, lower, upper, rng, start, task.n_init)
+    found = matched(model, task.n_clusters, lower, upper, rng, start, task.trusted, task.n_init)
     centers, spreads = model.to_centers(found.points), np.sqrt(found.widths) * model.spread
-    return _clustering(centers, found.weights, spreads, found.misfit, model.energy(), evaluations)
+    return _clustering(
+        centers, found.weights, spreads, found.objective, model.energy(), found.n_evaluations, found.converged
+    )
 
 
 DECODERS: dict[str, Callable[[Task], Clustering]] = {
@@ -160,7 +207,13 @@ DECODERS: dict[str, Callable[[Task], Clustering]] = {
 
 
 def _clustering(
-    centers: Floats, weights: Floats, spreads: Floats, objective: float, energy: float, evaluations: int
+    centers: Floats,
+    weights: Floats,
+    spreads: Floats,
+    objective: float,
+    energy: float,
+    evaluations: int,
+    converged: bool | None = None,
 ) -> Clustering:
     order = np.argsort(-weights, kind="stable")
     share = weights.sum()
@@ -172,6 +225,7 @@ def _clustering(
         objective=objective,
         explained=1 - objective / energy if energy > 0 else 0.0,
         n_iter=evaluations,
+        converged=converged,
     )
 
 

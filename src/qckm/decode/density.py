@@ -1,15 +1,15 @@
 """From a sketch to a density, and from that to the centroids of k-means.
 
-The centres of overlapping clusters are not where k-means puts its centroids; k-means of points drawn from the fitted
-density does. And where K equal Gaussians do not explain the sketch, a richer density does better.
-
-Real clusters are not round, not equally wide, and have tails. More clusters than K, each with a width of its own,
-follow them; what k-means of the *rows* would find is then approximated by k-means of points drawn from that density.
+Real clusters are not round, not equally wide, and have tails. Where K equal Gaussians do not explain the sketch, a
+density of more clusters, each with a width of its own, does better: grown well beyond K, then pruned to the clusters
+that explain more than chance would. What k-means of the *rows* would find is what k-means of points drawn from that
+density finds. It also puts the centroids of overlapping clusters, whose centres are elsewhere, where k-means does.
 """
 
 from __future__ import annotations
 
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,44 +21,57 @@ Floats = npt.NDArray[np.float64]
 
 # The price of unequal widths, a measurement: enough to keep a cluster from swallowing the rest, too little to bias.
 _EVENNESS = 1e-5
+# A cluster must explain so many times what its unknowns would by chance: between AIC (2) and BIC (6 or 7 here).
+_WORTH = 3.0
+# Densities within this factor of the best misfit are equally good.
+_AS_GOOD = 1.15
 
 
-def grow(search: Search, mixture: Mixture, n_clusters: int) -> Mixture:
-    """Add clusters where the sketch is not explained yet, up to `n_clusters`, and give each its own width."""
-    waves, rng = search.problem.waves, search.rng
-    evenness = _EVENNESS * waves.phases.size
-    batch = max(1, (n_clusters - len(mixture.points)) // 5)
-    while len(mixture.points) < n_clusters:
-        points, weights, widths, _ = mixture
-        typical = float(np.median(widths))
-        near = rng.choice(len(points), size=80, p=weights / weights.sum())
-        reach = 1.5 * np.sqrt(np.maximum(widths[near], 0.3 * search.fine))
-        starts = points[near] + reach[:, np.newaxis] * rng.standard_normal((80, points.shape[1]))
-        starts = np.clip(starts, search.problem.lower, search.problem.upper)
-        found = search.climb(search.residual(mixture), starts, max(0.5 * typical, 0.05 * search.fine), levels=2)
-        new = _apart(found, min(batch, n_clusters - len(points)), 0.7 * np.sqrt(search.fine))
-        points, widths = np.concatenate([points, new]), np.append(widths, np.full(len(new), typical))
-        mixture = search.fit(search.weigh(points, widths)[0], 60, "own", evenness)
-    return search.fit(mixture, 600, "own", evenness)
+class Centroids(NamedTuple):
+    """Centroids (K, n) of a density, their shares of it (K,) and the variances around them (K,)."""
+
+    points: Floats
+    shares: Floats
+    widths: Floats
 
 
-def cluster_density(
-    mixtures: list[Mixture], n_clusters: int, start: Floats, problem: Problem, rng: np.random.Generator, n_fresh: int
-) -> tuple[Floats, Floats, Floats]:
-    """Return the k-means centroids (K, n) of points drawn from the mean of some mixtures, their weights and widths.
+def fit_densities(search: Search, start: Mixture | None, n_clusters: int, count: int) -> list[Mixture]:
+    """Fit some densities, the best first, each grown from the start, or from one wide cluster."""
+    evenness = _EVENNESS * search.problem.waves.phases.size
+    most = search.problem.waves.phases.size * 2 // (search.mean.size + 2)  # no more unknowns than measurements
+    size = max(n_clusters, min(6 * n_clusters, 2 * n_clusters + 40, most))
+    densities = []
+    for _ in range(count):
+        grown = search.grow(search.alone("own") if start is None else start, size, "own", evenness)
+        pruned = search.prune(grown, n_clusters, "own", evenness, _WORTH)
+        densities.append(search.fit(pruned, 400, "own", evenness))
+    return sorted(densities, key=lambda density: density.misfit)
 
-    Begins at `start` and, besides, `n_fresh` times afresh.
-    """
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
 
+def as_good_as_the_best(densities: list[Mixture]) -> list[Mixture]:
+    """Return those of some densities, the best first, that match the sketch about as well as the first."""
+    return [density for density in densities if density.misfit <= _AS_GOOD * densities[0].misfit]
+
+
+def draw_rows(mixtures: list[Mixture], count: int, problem: Problem, rng: np.random.Generator) -> Floats:
+    """Draw points (count, n) from the mean of some mixtures."""
     points = np.concatenate([mixture.points for mixture in mixtures])
     widths = np.concatenate([mixture.widths for mixture in mixtures])
     shares = np.concatenate([mixture.weights / mixture.weights.sum() for mixture in mixtures])
-    which = rng.choice(len(points), size=max(10_000, 500 * n_clusters), p=shares / shares.sum())
-    noise = rng.standard_normal((which.size, points.shape[1]))
-    rows = np.clip(points[which] + np.sqrt(widths[which])[:, np.newaxis] * noise, problem.lower, problem.upper)
-    tries = [KMeans(n_clusters, init=start, n_init=1)]
+    which = rng.choice(len(points), size=count, p=shares / shares.sum())
+    noise = rng.standard_normal((count, points.shape[1]))
+    rows: Floats = points[which] + np.sqrt(widths[which])[:, np.newaxis] * noise
+    return np.clip(rows, problem.lower, problem.upper)
+
+
+def cluster_rows(
+    rows: Floats, n_clusters: int, start: Floats | None, n_fresh: int, rng: np.random.Generator
+) -> Centroids:
+    """Return the k-means centroids of rows: the best of one run from `start` and of `n_fresh` runs afresh."""
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    tries = [] if start is None else [KMeans(n_clusters, init=start, n_init=1)]
     if n_fresh:
         tries.append(KMeans(n_clusters, n_init=n_fresh, random_state=int(rng.integers(2**31))))
     with warnings.catch_warnings():
@@ -67,15 +80,4 @@ def cluster_density(
     counts = np.bincount(best.labels_, minlength=n_clusters)
     squares = ((rows - best.cluster_centers_[best.labels_]) ** 2).mean(axis=1)
     widths = np.bincount(best.labels_, squares, minlength=n_clusters) / np.maximum(counts, 1)
-    return best.cluster_centers_, counts / counts.sum(), widths
-
-
-def _apart(points: Floats, count: int, distance: float) -> Floats:
-    """Return the first of the points, at most `count`, that are not near each other."""
-    chosen = [points[0]]
-    for point in points[1:]:
-        if len(chosen) == count:
-            break
-        if min(np.linalg.norm(point - other) for other in chosen) > distance:
-            chosen.append(point)
-    return np.array(chosen)
+    return Centroids(best.cluster_centers_, counts / counts.sum(), widths)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +45,8 @@ class Problem:
     @cached_property
     def widest(self) -> float:
         """The widest cluster that frequencies can tell from no cluster: several times the length of the lowest."""
-        return float(4 / np.quantile(2 * self.waves.halves, 0.02))
+        squares = 2 * self.waves.halves
+        return float(16 / np.quantile(squares[squares > 0], 0.02))
 
     def fit(
         self,
@@ -62,79 +63,91 @@ class Problem:
         """
         K, n = start.points.shape
         free = {"fixed": 0, "shared": 1, "own": K}[widths]
-        tau = start.widths
         low = np.concatenate([np.tile(self.lower, K), np.zeros(K), np.full(free, _NARROWEST)])
         high = np.concatenate([np.tile(self.upper, K), np.full(K, 2.0), np.full(free, self.widest)])
+        tau = start.widths
         first = {"fixed": tau[:0], "shared": tau.mean(keepdims=True), "own": tau}[widths]
-        cut, end = K * n, K * n + K
-
-        def unpack(x: Floats) -> tuple[Floats, Floats, Floats]:
-            moved = {"fixed": tau, "shared": np.full(K, x[-1]), "own": x[end:]}[widths]
-            return x[:cut].reshape(K, n), x[cut:end], moved
-
-        def evaluate(x: Floats) -> tuple[float, Floats]:
-            points, weights, moved = unpack(x)
-            value, by_points, by_weights, by_widths = misfit(self.waves, points, weights, moved)
-            if widths == "fixed":
-                return value, np.concatenate([by_points.ravel(), by_weights])
-            if widths == "shared":
-                return value, np.concatenate([by_points.ravel(), by_weights, by_widths.sum(keepdims=True)])
-            if evenness:
-                logs = np.log(moved)
-                logs -= logs.mean()
-                value += evenness * float(logs @ logs)
-                by_widths = by_widths + 2 * evenness * logs / moved
-            return value, np.concatenate([by_points.ravel(), by_weights, by_widths])
-
-        x = np.concatenate([start.points.ravel(), start.weights, first])
-        x, evaluations = _minimise(evaluate, np.clip(x, low, high), low, high, iterations, tolerance)
-        points, weights, moved = unpack(x)
-        found = Mixture(points.copy(), weights.copy(), moved.copy(), misfit(self.waves, points, weights, moved)[0])
-        return found, evaluations
+        x = np.clip(np.concatenate([start.points.ravel(), start.weights, first]), low, high)
+        x, value, evaluations = _minimise(self.waves, K, free, tau, evenness, x, low, high, iterations, tolerance)
+        points, weights, moved = _unpack(x, K, n, free, tau)
+        return Mixture(points.copy(), weights.copy(), moved.copy(), value), evaluations
 
 
-def _minimise(
-    evaluate: Any, x: Floats, low: Floats, high: Floats, iterations: int, tolerance: float
-) -> tuple[Floats, int]:
-    value, gradient = evaluate(x)
+@compiled
+def _unpack(x, K, n, free, tau):
+    """Return the points, weights and widths that the variables x stand for; widths are fixed, shared or own."""
+    widths = tau
+    if free == 1:
+        widths = np.full(K, x[-1])
+    elif free > 1:
+        widths = x[K * n + K :]
+    return x[: K * n].copy().reshape(K, n), x[K * n : K * n + K].copy(), widths.copy()
+
+
+@compiled
+def _evaluate(waves, K, free, tau, evenness, x):
+    """Return the misfit, that plus the price of unequal widths, and the gradient of the latter."""
+    n = waves.frequencies.shape[0]
+    points, weights, widths = _unpack(x, K, n, free, tau)
+    value, by_points, by_weights, by_widths = misfit(waves, points, weights, widths)
+    gradient = np.empty(x.size)
+    gradient[: K * n] = by_points.ravel()
+    gradient[K * n : K * n + K] = by_weights
+    price = 0.0
+    if free == 1:
+        gradient[-1] = by_widths.sum()
+    elif free > 1:
+        logs = np.log(widths)
+        logs -= logs.mean()
+        price = evenness * (logs * logs).sum()
+        gradient[K * n + K :] = by_widths + 2 * evenness * logs / widths
+    return value, value + price, gradient
+
+
+@compiled
+def _minimise(waves, K, free, tau, evenness, x, low, high, iterations, tolerance):
+    """Return where the descent ends, the misfit there and the evaluations it took."""
+    bare, value, gradient = _evaluate(waves, K, free, tau, evenness, x)
     evaluations = 1
     moves, turns = np.zeros((_MEMORY, x.size)), np.zeros((_MEMORY, x.size))
     curvatures = np.zeros(_MEMORY)
     stored, before = 0, value
     for iteration in range(iterations):
         direction = _direction(x, low, high, gradient, moves, turns, curvatures, stored)
-        slope = direction @ gradient
-        trial = None
-        if slope < 0:
+        downhill = False
+        step, candidate = direction, x
+        new_bare, new_value, new_gradient = bare, value, gradient
+        if (direction * gradient).sum() < 0:
             length = 1.0
             for _ in range(20):
-                candidate = np.clip(x + length * direction, low, high)
+                candidate = np.minimum(np.maximum(x + length * direction, low), high)
                 step = candidate - x
-                promised = gradient @ step
-                new_value, new_gradient = evaluate(candidate)
+                promised = (gradient * step).sum()
+                new_bare, new_value, new_gradient = _evaluate(waves, K, free, tau, evenness, candidate)
                 evaluations += 1
                 if new_value <= value + 1e-4 * promised:
-                    trial = candidate
+                    downhill = True
                     break
                 # To the minimum of the parabola through both values and the slope, within reason.
                 length *= min(0.5, max(0.1, -0.5 * promised / (new_value - value - promised)))
-        if trial is None:  # no way down: forget the curvature, and try once more along the gradient
-            if not stored:
+        if not downhill:  # forget the curvature, and try once more along the gradient
+            if stored == 0:
                 break
             stored = 0
             continue
         turn = new_gradient - gradient
-        curvature = step @ turn
-        if curvature > 1e-10 * np.sqrt((step @ step) * (turn @ turn)):
-            moves[stored % _MEMORY], turns[stored % _MEMORY] = step, turn
+        curvature = (step * turn).sum()
+        if curvature > 1e-10 * np.sqrt((step * step).sum() * (turn * turn).sum()):
+            moves[stored % _MEMORY] = step
+            turns[stored % _MEMORY] = turn
             curvatures[stored % _MEMORY] = curvature
             stored += 1
-        x, value, gradient = trial, new_value, new_gradient
+        x, bare, value, gradient = candidate, new_bare, new_value, new_gradient
         if iteration % 10 == 9:
             if before - value <= tolerance * value:
                 break
             before = value
-    return x, evaluations
+    return x, bare, evaluations
 
 
 @compiled

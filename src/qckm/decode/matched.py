@@ -5,29 +5,73 @@ N(c, τI) the expectation of *any* signature is a smooth, fast-decaying series (
 width together, with the harmonics that matter, removes the bias of points and makes one bit as informative as full
 precision. What remains is to find the minimum:
 
-1. searches from scratch (search.py), until one explains the sketch down to its sampling noise, or several agree;
+1. searches from scratch (search.py), until one explains the sketch down to its sampling noise;
 2. if K equal Gaussians do not explain it, as on real data, richer densities (density.py);
 3. k-means of points drawn from the density: the centroids.
+
+What the misfit should be if the model were true is known: it is the sampling noise less what the unknowns absorb. That
+ends the search, and gives the verdict.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
-from qckm.decode.density import cluster_density, grow
+from qckm.decode.density import Centroids, as_good_as_the_best, cluster_rows, draw_rows, fit_densities
 from qckm.decode.fitting import Mixture, Problem
 from qckm.decode.model import SketchModel
 from qckm.decode.search import Search
 
 Floats = npt.NDArray[np.float64]
 
-# Evaluations of the misfit, times n_init: agreement is trusted after the first, the search given up after the second.
-_TRUSTED, _EXHAUSTED = 4000, 16_000
-# A misfit of this many times the sampling noise says that the clusters are no equal Gaussians.
+# A misfit of this many times what it should be says that the clusters are no equal Gaussians, or were not found.
 _POOR = 3.0
-# The richer densities have so many clusters for each that is wanted.
-_RICHER = (2.0, 2.5, 2.0, 2.5)
+# Centroids of one density that fare so much worse in another are not to be believed.
+_RESTLESS = 1.2
+# Densities fitted then.
+_DENSITIES = 4
+# A search is given up after so many terms of sums: half a minute or so.
+_PATIENCE = 3e9
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a decode found, in the model's coordinates.
+
+    Parameters
+    ----------
+    points, weights, widths : ndarray of shape (K, n), (K,), (K,)
+        The centroids, their shares and the variance around each.
+    objective : float
+        The misfit of the density they were taken from.
+    excess : float
+        That misfit over what it should be.
+    unrest : float
+        How much worse, in the density's own eyes, the centroids of the other densities are than these; 1 at best.
+    signal : float
+        The sketch's energy over its sampling noise.
+    n_evaluations : int
+    """
+
+    points: Floats
+    weights: Floats
+    widths: Floats
+    objective: float
+    excess: float
+    unrest: float
+    signal: float
+    n_evaluations: int
+
+    @property
+    def converged(self) -> bool:
+        """Whether to believe it: the sketch is explained to its noise, or different densities say about the same.
+
+        A sketch that is all noise, as at frequencies that are much too high, is explained by anything.
+        """
+        return self.signal > _POOR and (self.excess <= _POOR or self.unrest <= _RESTLESS)
 
 
 def matched(
@@ -37,9 +81,10 @@ def matched(
     upper: Floats,
     rng: np.random.Generator,
     start: Floats | None,
+    trusted: bool,
     n_init: int,
-) -> tuple[Mixture, int]:
-    """Decode with Gaussian atoms, in the model's coordinates; return the clusters and the evaluations it took.
+) -> Found:
+    """Decode with Gaussian atoms, in the model's coordinates.
 
     Parameters
     ----------
@@ -50,47 +95,79 @@ def matched(
     rng : Generator
     start : ndarray of shape (K, n), optional
         Points to begin from, instead of searching from scratch.
+    trusted : bool
+        Whether the start is known to be what k-means of rows like these would find: where K equal Gaussians do not
+        explain the sketch, it is better than what any density gives.
     n_init : int
         A factor on the effort.
     """
     search = Search(Problem(model.waves, lower, upper), model.mean, model.deviation, rng)
     unknowns = n_clusters * (lower.size + 1) + 1
-    # What fitted clusters leave of the sampling noise; near as many unknowns as measurements leave hardly any.
-    noise = model.noise * max(0.1, 1 - unknowns / model.n_measurements)
-    goal = 0.3 * noise
+    freedom = max(model.n_measurements - unknowns, 0.05 * model.n_measurements)
+    # Rows that are all alike have no sampling noise; arithmetic always has some.
+    expected = max(model.noise * freedom / model.n_measurements, 1e-9 * model.n_measurements)
+    goal = expected * (1 + 3 * np.sqrt(2 / freedom))
     if start is None:
-        found = _search(search, n_clusters, noise, goal, n_init)
+        best = _search(search, n_clusters, goal, _n_searches(unknowns, model.n_measurements) * n_init)
     else:
-        seeded, _ = search.weigh(start, np.full(n_clusters, 0.5 * search.fine))
-        found = [search.swap(search.fit(seeded, 200), 8, goal)]
-    best = search.fit(found[0], 500)
+        seeded = search.weigh(start, np.full(n_clusters, 0.5 * search.fine))
+        best = search.swap(search.fit(seeded, 200), 8, goal)
+    best = search.fit(best, 500)
     best = search.fit(best, 200, "own", evenness=1e-4 * model.noise)
-    density, n_fresh = [best], 0
-    if best.misfit > _POOR * model.noise:
-        density, n_fresh = _richer(search, [best, *found[1:]], n_clusters, model.n_measurements), 5
-    centroids = cluster_density(density, n_clusters, best.points, search.problem, rng, n_fresh)
-    return Mixture(*centroids, best.misfit), search.n_evaluations
+    densities, count = [best], max(10_000, 500 * n_clusters)
+    if best.misfit <= _POOR * expected:
+        rows = draw_rows(densities, count, search.problem, rng)
+        centroids, unrest = cluster_rows(rows, n_clusters, best.points, 0, rng), 1.0
+    elif trusted and start is not None:
+        centroids, unrest = Centroids(start, best.weights, best.widths), 1.0
+    else:
+        densities += fit_densities(search, best if start is not None else None, n_clusters, _DENSITIES)
+        densities.sort(key=lambda density: density.misfit)
+        centroids, unrest = _agree(search, densities, n_clusters, 2 * count)
+    objective = model.objective(search.residual(densities[0]))
+    return Found(
+        *centroids,
+        objective=objective,
+        excess=densities[0].misfit / expected,
+        unrest=unrest,
+        signal=model.energy() / max(model.noise, 1e-9),
+        n_evaluations=search.n_evaluations,
+    )
 
 
-def _search(search: Search, n_clusters: int, noise: float, goal: float, n_init: int) -> list[Mixture]:
-    """Return the outcomes of searches from scratch, the best first."""
-    found: list[Mixture] = []
-    while True:
-        rounds = 2 * n_clusters if len(found) % 2 == 0 else (3 * n_clusters + 1) // 2
-        found.append(search.swap(search.greedy(n_clusters, rounds), 8, goal))
-        found.sort(key=lambda mixture: mixture.misfit)
-        least = found[0].misfit
-        agreeing = sum(mixture.misfit <= 1.05 * least for mixture in found)
-        explained = least <= goal or (least <= 1.35 * noise and agreeing >= 2)
-        agreed = agreeing >= 3 and search.n_evaluations >= _TRUSTED * n_init
-        if explained or agreed or search.n_evaluations >= _EXHAUSTED * n_init:
-            return found
+def _n_searches(unknowns: int, n_measurements: int) -> int:
+    """Return how often to search: with hardly more measurements than unknowns, hardly any search finds the minimum."""
+    return int(np.ceil(3 + 60 * (unknowns / n_measurements) ** 2))
 
 
-def _richer(search: Search, found: list[Mixture], n_clusters: int, n_measurements: int) -> list[Mixture]:
-    """Fit densities of more clusters than K, as far as the sketch can carry them."""
-    most = n_measurements // (2 * (search.mean.size + 2))  # two measurements an unknown
-    sources = [mixture for mixture in found if mixture.misfit <= 1.5 * found[0].misfit]
-    sizes = [min(int(np.ceil(factor * n_clusters)), most) for factor in _RICHER]
-    richer = [grow(search, sources[i // 2 % len(sources)], size) for i, size in enumerate(sizes) if size > n_clusters]
-    return richer or found[:1]
+def _search(search: Search, n_clusters: int, goal: float, tries: int) -> Mixture:
+    """Return the best of some searches from scratch; one that reaches the goal is the last."""
+    best: Mixture | None = None
+    for _ in range(tries):
+        grown = search.grow(search.alone("shared"), 2 * n_clusters)
+        found = search.swap(search.fit(search.prune(grown, n_clusters), 200), 4, goal)
+        if best is None or found.misfit < best.misfit:
+            best = found
+        if best.misfit <= goal or search.work > _PATIENCE:
+            break
+    assert best is not None
+    return best
+
+
+def _agree(search: Search, densities: list[Mixture], n_clusters: int, count: int) -> tuple[Centroids, float]:
+    """Return the centroids of the densities that are as good as the best, and how much worse those of each would do."""
+    rng, problem = search.rng, search.problem
+    rows = draw_rows(as_good_as_the_best(densities), count, problem, rng)
+    centroids = cluster_rows(rows, n_clusters, None, 10, rng)
+    least = _sse(rows, centroids.points)
+    others = [
+        cluster_rows(draw_rows([density], count // 2, problem, rng), n_clusters, None, 3, rng).points
+        for density in densities[:_DENSITIES]
+    ]
+    return centroids, float(np.median([_sse(rows, points) for points in others]) / least) if least else 1.0
+
+
+def _sse(rows: Floats, points: Floats) -> float:
+    from sklearn.metrics import pairwise_distances_argmin_min
+
+    return float(pairwise_distances_argmin_min(rows, points, metric="sqeuclidean")[1].sum())

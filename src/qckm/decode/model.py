@@ -20,13 +20,16 @@ Floats = npt.NDArray[np.float64]
 
 # Beyond four harmonics nothing is left of the usual signatures at the usual frequencies.
 _N_HARMONICS = 4
+# For each measurement, so many at the frequency 0.
+_SHARE_AT_ZERO = 1 / 30
 
 
 @dataclass(frozen=True, eq=False)
 class SketchModel:
     """Clusters seen by one operator, beside the sketch they should explain."""
 
-    waves: Waves
+    waves: Waves  # of the operator's frequencies, and of the frequency 0 some times
+    n_frequencies: int  # without the latter
     paired: bool
     origin: Floats
     length: Floats  # (n,)
@@ -48,16 +51,18 @@ class SketchModel:
         both[: 2 if operator.paired else 1] = z.reshape(-1, operator.n_frequencies)
         harmonics, step = _harmonics(operator)
         mean, deviation = _whereabouts(sketch, spread)
+        waves = Waves(
+            frequencies=omega,
+            transposed=np.ascontiguousarray(omega.T),
+            phases=operator.phases,
+            halves=(omega**2).sum(axis=0) / 2,
+            harmonics=harmonics,
+            step=step,
+            z=both,
+        )
         return cls(
-            waves=Waves(
-                frequencies=omega,
-                transposed=np.ascontiguousarray(omega.T),
-                phases=operator.phases,
-                halves=(omega**2).sum(axis=0) / 2,
-                harmonics=harmonics,
-                step=step,
-                z=both,
-            ),
+            waves=_with_zero(waves),
+            n_frequencies=operator.n_frequencies,
             paired=operator.paired,
             origin=operator.origin,
             length=length,
@@ -70,7 +75,7 @@ class SketchModel:
     @property
     def n_measurements(self) -> int:
         """The numbers in the sketch, M."""
-        return self.waves.phases.size * (2 if self.paired else 1)
+        return self.n_frequencies * (2 if self.paired else 1)
 
     def to_points(self, centers: Floats) -> Floats:
         """Turn data units into the model's coordinates."""
@@ -82,7 +87,11 @@ class SketchModel:
 
     def energy(self) -> float:
         """Return ‖z‖²."""
-        return float((self.waves.z**2).sum())
+        return float((self.waves.z[:, : self.n_frequencies] ** 2).sum())
+
+    def objective(self, residual: Floats) -> float:
+        """Return the squared norm of a residual (2, m), over what was measured."""
+        return float((residual[:, : self.n_frequencies] ** 2).sum())
 
 
 def _harmonics(operator: SketchOperator) -> tuple[tuple[float, ...], int]:
@@ -96,6 +105,24 @@ def _harmonics(operator: SketchOperator) -> tuple[tuple[float, ...], int]:
     second = first * 1j**orders if operator.paired else 0 * first
     numbers = np.stack([first.real, first.imag, second.real, second.imag], axis=1)
     return tuple(float(number) for number in numbers.ravel()), step
+
+
+def _with_zero(waves: Waves) -> Waves:
+    """Add what every sketch knows without measuring: at the frequency 0 each row contributes the same.
+
+    So weights sum to 1. Without it, clusters too wide for the frequencies would not be missed, but their rows would.
+    """
+    count = max(1, int(_SHARE_AT_ZERO * waves.phases.size))
+    harmonics = np.reshape(waves.harmonics, (-1, 4))
+    nothing = np.zeros(count)
+    frequencies = np.concatenate([waves.frequencies, np.zeros((len(waves.frequencies), count))], axis=1)
+    return waves._replace(
+        frequencies=np.ascontiguousarray(frequencies),
+        transposed=np.ascontiguousarray(frequencies.T),
+        phases=np.concatenate([waves.phases, nothing]),
+        halves=np.concatenate([waves.halves, nothing]),
+        z=np.concatenate([waves.z, np.repeat(harmonics.sum(axis=0)[[0, 2], np.newaxis], count, axis=1)], axis=1),
+    )
 
 
 def _whereabouts(sketch: Sketch, spread: Floats | None) -> tuple[Floats, Floats]:

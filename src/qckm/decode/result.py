@@ -29,6 +29,9 @@ class Clustering:
         Share of the sketch's energy ‖z‖² that the centroids explain.
     n_iter : int
         Evaluations of the objective, over all replicates.
+    converged : bool or None
+        The decoder's verdict: whether the centroids explain the sketch, down to its sampling noise or at least stably;
+        None where the decoder has none, as CL-OMPR.
     """
 
     centers: Floats
@@ -37,3 +40,4 @@ class Clustering:
     objective: float
     explained: float
     n_iter: int
+    converged: bool | None = None

@@ -1,8 +1,12 @@
-"""Search for K clusters in a sketch: climb, add, prune, swap.
+"""Search for clusters in a sketch: grow beyond what is wanted, prune to what is needed, swap.
 
-All clusters share one width while they are searched for: with a width of its own a cluster can swallow its neighbours,
-and no search comes back from that. Points climb on the correlation with the residual, blurred at first, so that a start
-far from any cluster feels the pull of all of them, and sharper then.
+A fit of K clusters from a poor start ends in a poor minimum. One of twice as many hardly does: some of them are near
+every cluster, and what the others explain is explained better once they are gone. So a search adds clusters where the
+residual is, a few at a time, then removes those that are missed least, and fits all of them together in between.
+
+Points climb on the correlation with the residual, blurred at first, so that a start far from any cluster feels the pull
+of all of them, and sharper then. Searching for K clusters, all share one width: with a width of its own a cluster can
+swallow its neighbours, and no search comes back from that.
 """
 
 from __future__ import annotations
@@ -13,10 +17,17 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.decode.fitting import Mixture, Problem, Widths
-from qckm.decode.waves import atoms, correlations
+from qckm.decode.waves import ascend, atoms
 from qckm.decode.weights import non_negative_weights
 
 Floats = npt.NDArray[np.float64]
+
+_STARTS = 40
+_STEPS = 25  # of a fit in between
+# New clusters of a round: so many at the residual's peaks for each there is, and so many anywhere.
+_SHARE_AT_PEAKS, _ANYWHERE = 0.1, 1
+# Clusters closer than so many typical lengths are one.
+_APART = 0.7
 
 
 @dataclass(eq=False)
@@ -27,40 +38,70 @@ class Search:
     mean: Floats  # starts are drawn from a Gaussian around the data …
     deviation: Floats  # … (n,) each, in the model's coordinates
     rng: np.random.Generator
-    n_starts: int = 40
     n_evaluations: int = 0
+    work: float = 0.0  # terms of all sums over clusters and frequencies
 
     def __post_init__(self) -> None:
-        squares = np.sort(2 * self.problem.waves.halves)
+        squares = 2 * self.problem.waves.halves
+        squares = squares[squares > 0]
         # Squared lengths: what the lowest frequencies still tell apart, and what typical ones do.
-        self.coarse = float(1 / squares[int(0.02 * squares.size)])
+        self.coarse = float(1 / np.quantile(squares, 0.02))
         self.fine = float(1 / np.median(squares))
 
-    def greedy(self, n_clusters: int, rounds: int) -> Mixture:
-        """Add the residual's best place, round by round, and keep the K clusters that matter most."""
-        points, widths = np.empty((0, self.mean.size)), np.empty(0)
-        residual, best = self.problem.waves.z, None
-        while best is None or rounds > 0:
-            rounds -= 1
-            width = widths[0] if widths.size else 0.3 * self.fine
-            found = self.climb(residual, self.draw_starts(self.n_starts), width)
-            mixture, worth = self.weigh(np.concatenate([points, found[:1]]), np.append(widths, width))
-            if len(mixture.points) > n_clusters:
-                kept = np.sort(np.argsort(-worth, kind="stable")[:n_clusters])
-                mixture, _ = self.weigh(mixture.points[kept], mixture.widths[kept])
-            mixture = self.fit(mixture, 40)
-            points, widths, residual = mixture.points, mixture.widths, self.residual(mixture)
-            if len(points) == n_clusters and (best is None or mixture.misfit < best.misfit):
-                best = mixture
-        return self.fit(best, 200)
+    def alone(self, widths: Widths) -> Mixture:
+        """Return one cluster: as wide as the data where it has a width of its own, else one to begin a search with."""
+        width = float((self.deviation**2).mean()) if widths == "own" else 0.5 * self.fine
+        return self.fit(self.weigh(self.mean[np.newaxis], np.array([width])), 60, widths)
+
+    def grow(self, mixture: Mixture, size: int, widths: Widths = "shared", evenness: float = 0.0) -> Mixture:
+        """Add clusters up to `size`, at the peaks of the residual and, lest all begin alike, a few anywhere."""
+        while len(mixture.points) < size:
+            points, _, tau, _ = mixture
+            typical = float(np.median(tau))
+            starts = self.draw_starts(_STARTS)
+            if widths == "own":
+                starts = np.concatenate([starts, self._draw_nearby(mixture, _STARTS)])
+            sharpest = typical if widths == "shared" else max(0.3 * typical, 0.05 * self.fine)
+            peaks = self.climb(self.residual(mixture), starts, sharpest)
+            room = size - len(points)
+            count = min(max(1, int(_SHARE_AT_PEAKS * len(points))), room)
+            new = _apart(peaks, count, _APART * np.sqrt(self.fine))
+            anywhere = min(_ANYWHERE * (2 if widths == "own" else 1), room - len(new))
+            new = np.concatenate([new, self.draw_starts(anywhere)])
+            width = typical if widths == "shared" else min(typical, self.fine)
+            mixture = self.weigh(np.concatenate([points, new]), np.append(tau, np.full(len(new), width)))
+            mixture = self.fit(mixture, _STEPS, widths, evenness)
+        return mixture
+
+    def prune(
+        self, mixture: Mixture, size: int = 1, widths: Widths = "shared", evenness: float = 0.0, worth: float = np.inf
+    ) -> Mixture:
+        """Remove the clusters that are missed least, a few at a time, down to `size`.
+
+        With `worth`, a cluster stays that explains more than that many times what as many unknowns would by chance.
+        """
+        n_measurements = 2 * self.problem.waves.phases.size
+        unknowns = self.mean.size + 2
+        while len(mixture.points) > size:
+            costs = self.missed(mixture)
+            left = max(n_measurements - unknowns * len(costs), n_measurements // 4)
+            chance = unknowns * mixture.misfit / left
+            surplus = min(len(costs) - size, int((costs < worth * chance).sum()))
+            if not surplus:
+                break
+            dropped = min(surplus, max(1, min(len(costs) // 6, (len(costs) - size + 2) // 3)))
+            kept = np.sort(np.argsort(costs, kind="stable")[dropped:])
+            mixture = self.fit(self.weigh(mixture.points[kept], mixture.widths[kept]), _STEPS, widths, evenness)
+        return mixture
 
     def swap(self, mixture: Mixture, tries: int, goal: float) -> Mixture:
         """Add a cluster, at the residual's peak or by splitting one, and drop the least missed; keep what is better."""
         for attempt in range(tries):
             if mixture.misfit <= goal:
                 break
-            larger = self.fit(self._one_more(mixture, split=attempt % 2 == 1), 40)
-            trial = self.fit(self._one_less(larger), 80)
+            size = len(mixture.points)
+            larger = self._split(mixture) if attempt % 2 else self.grow(mixture, size + 1)
+            trial = self.fit(self.prune(self.fit(larger, 40), size), 80)
             if trial.misfit < mixture.misfit * (1 - 1e-3):
                 mixture = trial
         return mixture
@@ -68,14 +109,22 @@ class Search:
     def fit(self, mixture: Mixture, iterations: int, widths: Widths = "shared", evenness: float = 0.0) -> Mixture:
         """Descend over points, weights and widths together."""
         found, evaluations = self.problem.fit(mixture, iterations, widths, evenness)
-        self.n_evaluations += evaluations
+        self._count(evaluations, len(mixture.points))
         return found
 
-    def weigh(self, points: Floats, widths: Floats) -> tuple[Mixture, Floats]:
-        """Return the mixture of the best weights ≥ 0, and what each cluster is worth: weight times norm of its atom."""
+    def weigh(self, points: Floats, widths: Floats) -> Mixture:
+        """Return the mixture of the best weights ≥ 0."""
         matrix = atoms(self.problem.waves, points, widths).reshape(len(points), -1)
         weights, misfit = non_negative_weights(matrix, self.problem.waves.z.ravel())
-        return Mixture(points, weights, widths, misfit), weights * np.linalg.norm(matrix, axis=1)
+        return Mixture(points, weights, widths, misfit)
+
+    def missed(self, mixture: Mixture) -> Floats:
+        """Return by how much the misfit would grow without each cluster, the other weights adapting (of any sign)."""
+        matrix = atoms(self.problem.waves, mixture.points, mixture.widths).reshape(len(mixture.points), -1)
+        gram = matrix @ matrix.T
+        gram[np.diag_indices_from(gram)] *= 1 + 1e-9
+        costs: Floats = mixture.weights**2 / np.maximum(np.diag(np.linalg.pinv(gram, hermitian=True)), 1e-300)
+        return costs
 
     def residual(self, mixture: Mixture) -> Floats:
         """Return what the mixture leaves of the sketch, (2, m)."""
@@ -86,7 +135,7 @@ class Search:
     def draw_starts(self, count: int) -> Floats:
         """Draw points where the data are."""
         drawn = self.mean + self.deviation * self.rng.standard_normal((count, self.mean.size))
-        return np.clip(drawn, self.problem.lower, self.problem.upper)
+        return self._within(drawn)
 
     def climb(self, residual: Floats, starts: Floats, sharpest: float, levels: int = 3, steps: int = 15) -> Floats:
         """Return the places that correlate best with the residual among those reached from the starts, best first."""
@@ -96,36 +145,43 @@ class Search:
             damping = np.exp(-waves.halves * width)
             energy = damping**2
             stride = 0.8 * np.sqrt(self.mean.size * energy.sum() / (2 * waves.halves * energy).sum())
-            velocity = np.zeros_like(points)
-            for step in range(steps):
-                _, gradient = correlations(waves, points, residual, damping)
-                gradient /= np.linalg.norm(gradient, axis=1, keepdims=True) + 1e-300
-                velocity = 0.6 * velocity + 0.4 * gradient
-                points = np.clip(points + stride * 0.85**step * velocity, self.problem.lower, self.problem.upper)
-            values, _ = correlations(waves, points, residual, damping)
-            self.n_evaluations += steps + 1
+            points, values = ascend(
+                waves, points, residual, damping, stride, steps, self.problem.lower, self.problem.upper
+            )
+            self._count(steps + 1, len(points) / 2)
             points = points[np.argsort(-values, kind="stable")[: max(5, len(points) // 3)]]
         return points
 
-    def _one_more(self, mixture: Mixture, split: bool) -> Mixture:
+    def _draw_nearby(self, mixture: Mixture, count: int) -> Floats:
+        shares = mixture.weights + 1e-9
+        near = self.rng.choice(len(shares), size=count, p=shares / shares.sum())
+        reach = 1.5 * np.sqrt(mixture.widths[near])[:, np.newaxis]
+        return self._within(mixture.points[near] + reach * self.rng.standard_normal((count, self.mean.size)))
+
+    def _split(self, mixture: Mixture) -> Mixture:
         points, weights, widths, _ = mixture
-        if not split:
-            found = self.climb(self.residual(mixture), self.draw_starts(self.n_starts), float(np.median(widths)))
-            return self.weigh(np.concatenate([points, found[:1]]), np.append(widths, np.median(widths)))[0]
         share = weights * widths + 1e-12
         k = self.rng.choice(len(points), p=share / share.sum())
         side = self.rng.standard_normal(self.mean.size)
         side *= 0.7 * np.sqrt(self.mean.size * max(widths[k], 0.3 * self.fine)) / np.linalg.norm(side)
         both = np.concatenate([points, points[k : k + 1] + side])
         both[k] -= side
-        return self.weigh(np.clip(both, self.problem.lower, self.problem.upper), np.append(widths, widths[k]))[0]
+        return self.weigh(self._within(both), np.append(widths, widths[k]))
 
-    def _one_less(self, mixture: Mixture) -> Mixture:
-        matrix = atoms(self.problem.waves, mixture.points, mixture.widths).reshape(len(mixture.points), -1)
-        worth = mixture.weights * np.linalg.norm(matrix, axis=1)
-        trials = []
-        for k in np.argsort(worth, kind="stable")[:4]:
-            kept = np.delete(np.arange(len(matrix)), k)
-            weights, misfit = non_negative_weights(matrix[kept], self.problem.waves.z.ravel())
-            trials.append(Mixture(mixture.points[kept], weights, mixture.widths[kept], misfit))
-        return min(trials, key=lambda trial: trial.misfit)
+    def _within(self, points: Floats) -> Floats:
+        return np.clip(points, self.problem.lower, self.problem.upper)
+
+    def _count(self, evaluations: int, size: float) -> None:
+        self.n_evaluations += evaluations
+        self.work += evaluations * size * self.problem.waves.phases.size
+
+
+def _apart(points: Floats, count: int, distance: float) -> Floats:
+    """Return the first of the points, at most `count`, that are not near each other."""
+    chosen = [points[0]]
+    for point in points[1:]:
+        if len(chosen) == count:
+            break
+        if min(np.linalg.norm(point - other) for other in chosen) > distance:
+            chosen.append(point)
+    return np.array(chosen)

@@ -173,3 +173,21 @@ def correlations(waves, points, residual, damping):
     for i in range(points.shape[0]):
         values[i] = _project(phase[i], a, b)
     return values, np.dot(phase, waves.transposed)
+
+
+@compiled
+def ascend(waves, points, residual, damping, stride, steps, lower, upper):
+    """Return where points (S, n) come to by climbing on that correlation, within the bounds, and its values there.
+
+    Steps have a length of their own, shorter and shorter, whatever the slope; and momentum.
+    """
+    velocity = np.zeros_like(points)
+    for _ in range(steps):
+        _, gradient = correlations(waves, points, residual, damping)
+        for i in range(points.shape[0]):
+            norm = np.sqrt((gradient[i] * gradient[i]).sum()) + 1e-300
+            velocity[i] = 0.6 * velocity[i] + 0.4 / norm * gradient[i]
+        points = np.minimum(np.maximum(points + stride * velocity, lower), upper)
+        stride *= 0.85
+    values, _ = correlations(waves, points, residual, damping)
+    return points, values

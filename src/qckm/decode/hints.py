@@ -1,0 +1,40 @@
+"""What a pilot tells a decoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from qckm.sketch import Sketch
+
+Floats = npt.NDArray[np.float64]
+
+# The squared distance between the sketches of all rows and of some of them, over what chance makes it. Measurements
+# depend on each other, so that it strays from 1 more than their number suggests.
+_BY_CHANCE = 2.5
+
+
+@dataclass(frozen=True, eq=False)
+class Hints:
+    """A few rows, looked at before the pass.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (K, n)
+        Their k-means centroids.
+    spread : ndarray of shape (n,)
+        Their standard deviation by feature.
+    sketch : Sketch
+        Their sketch.
+    """
+
+    centers: Floats
+    spread: Floats
+    sketch: Sketch
+
+    def represent(self, sketch: Sketch) -> bool:
+        """Return whether the rows of a sketch may be more of the same: only chance tells the two sketches apart."""
+        distance = float(((sketch.values() - self.sketch.values()) ** 2).sum())
+        return distance <= _BY_CHANCE * self.sketch.sampling_noise()
