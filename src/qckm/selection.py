@@ -7,6 +7,7 @@ the sampling noise of the sketch. What lies below that is explained by the rows 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.decode import Clustering, decode
-from qckm.errors import DecodeError
+from qckm.errors import DecodeError, PoorFitWarning
 from qckm.sketch import Sketch
 
 Floats = npt.NDArray[np.float64]
@@ -23,6 +24,8 @@ Floats = npt.NDArray[np.float64]
 # Part of the sampling noise moves centres and weights and is fitted with them: the true clusters leave 0.2 to 0.4 of
 # it. A misfit below this share of the noise therefore counts as no better than one at it.
 _FLOOR = 0.5
+# Decoders that model points know no widths: a tenth of the kernel's own to begin with.
+_LEAST_WIDTH = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +39,9 @@ class ClusterCount:
     ks : ndarray of int
         The numbers of clusters that were tried, increasing.
     objectives : ndarray
-        Squared distance of the sketch from its best match, by K.
+        Squared distance of the sketch from that of K round Gaussians fitted to it, by K.
     explained : ndarray
-        Share of the sketch's energy that is explained, by K.
+        Share of the sketch's energy that they explain, by K.
     criterion : ndarray
         M·log(objective / M) + unknowns·log(M), with an objective of at least half the noise: the lower, the better.
     noise : float
@@ -93,8 +96,13 @@ def choose_n_clusters(sketch: Sketch, ks: Iterable[int] = range(1, 11), **how: A
     tried = sorted(set(ks))
     if not tried:
         raise DecodeError("Expected at least one number of clusters to try, got none.")
-    clusterings = tuple(decode(sketch, n_clusters, **how) for n_clusters in tried)
-    objectives = np.array([found.objective for found in clusterings])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PoorFitWarning)  # too few clusters fit poorly: that is what is compared here
+        clusterings = tuple(decode(sketch, n_clusters, **how) for n_clusters in tried)
+    objectives, energy = (
+        np.array([_misfit(sketch, found) for found in clusterings]),
+        float((sketch.values() ** 2).sum()),
+    )
     noise = sketch.sampling_noise()
     M, n = sketch.operator.n_measurements, sketch.operator.n_features
     # A centre, a weight and a width each.
@@ -106,8 +114,25 @@ def choose_n_clusters(sketch: Sketch, ks: Iterable[int] = range(1, 11), **how: A
         n_clusters=tried[int(np.argmin(criterion))],
         ks=np.array(tried),
         objectives=objectives,
-        explained=np.array([found.explained for found in clusterings]),
+        explained=1 - objectives / max(energy, 1e-300),
         criterion=criterion,
         noise=noise,
         clusterings=clusterings,
     )
+
+
+def _misfit(sketch: Sketch, found: Clustering) -> float:
+    """Return how far the sketch is from K Gaussians, fitted to it from the centroids on.
+
+    The objective of a decode may be that of a richer density, from which the centroids were taken.
+    """
+    from qckm.decode.fitting import Mixture, Problem  # numba takes its time to import
+    from qckm.decode.model import SketchModel
+
+    model = SketchModel.of(sketch)
+    points = model.to_points(found.centers)
+    lower, upper = (model.to_points(bound) for bound in sketch.bounds)
+    box = np.minimum(lower, points.min(axis=0)), np.maximum(upper, points.max(axis=0))
+    widths = np.maximum((found.spreads / model.spread) ** 2, _LEAST_WIDTH)
+    start = Mixture(points, found.weights, widths, np.inf)
+    return Problem(model.waves, *box).fit(start, 300, "own", evenness=1e-4 * model.noise)[0].misfit
