@@ -7,6 +7,8 @@ The paper's page has the same for more data and trials.
 """
 
 # %%
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.cluster import KMeans
@@ -20,7 +22,9 @@ X = 2.5 * rng.normal(size=(K, n))[rng.integers(K, size=50_000)] + rng.normal(siz
 best = KMeans(K, n_init=5, random_state=0).fit(X)
 
 # %%
-# From half of nK frequencies to five times as many; each keeps 2m integers of 8 bytes.
+# From half of nK frequencies to five times as many; each keeps 2m integers of 8 bytes. Where they are too few, the
+# estimator says so with a `PoorFitWarning`, and `converged_` is False.
+warnings.simplefilter("ignore", qckm.errors.PoorFitWarning)
 sizes = [15, 20, 25, 30, 40, 60, 125]
 sketched, sampled = [], []
 for m in sizes:

@@ -2,8 +2,8 @@
 A sliding window
 ================
 
-One cluster goes round another in a day. A sketch an hour is kept; the window of the last four hours is their sum, and
-an hour leaves it by subtraction.
+One cluster goes half round another in a day. A sketch an hour is kept; the window of the last two hours is their sum,
+and an hour leaves it by subtraction.
 """
 
 # %%
@@ -17,7 +17,7 @@ rng = np.random.default_rng(0)
 
 
 def place(hour):
-    angle = 2 * np.pi * hour / 24
+    angle = np.pi * hour / 24
     return 5 * np.array([np.cos(angle), np.sin(angle)])
 
 
@@ -35,23 +35,23 @@ hours = [operator.sketch(rows_of(hour)) for hour in range(24)]
 
 # %%
 # Slide: one hour in, one hour out. What is decoded is the window and nothing else.
-window = sum(hours[:4])
+window = sum(hours[:2])
 seen = []
-for hour in range(4, 24):
-    window = window + hours[hour] - hours[hour - 4]
+for hour in range(2, 24):
+    window = window + hours[hour] - hours[hour - 2]
     if hour % 2:  # decoded every other hour
         continue
     centers = qckm.decode(window, n_clusters=2, random_state=0).centers
     seen.append(centers[np.argmax(np.linalg.norm(centers, axis=1))])
-print(f"rows in the last window: {window.count}, as in its four hours: {window == sum(hours[20:24])}")
+print(f"rows in the last window: {window.count}, as in its two hours: {window == sum(hours[22:])}")
 
 # %%
 # The wanderer as it was found, beside where it was in the middle of each window.
 fig, ax = plt.subplots(figsize=(5.5, 5), layout="constrained")
-truth = np.array([place(hour - 1.5) for hour in range(4, 24)])
+truth = np.array([place(hour - 0.5) for hour in range(2, 24)])
 ax.plot(*truth.T, "-", color="0.7", lw=6, label="the cluster, mid-window")
 ax.plot(*np.array(seen).T, "o", color="tab:red", ms=5, label="found in the window's sketch")
 ax.plot(0, 0, "s", color="0.5", label="the cluster that stays")
-ax.set(aspect="equal", title="Four hours at a time")
+ax.set(aspect="equal", title="Two hours at a time")
 ax.legend(fontsize=8)
 plt.show()
