@@ -75,5 +75,11 @@ def take_in_pages(app, page, source):
         source[0] = source[0].replace("% other pages", "\n".join(f"../{name}" for name in others))
 
 
+def skip_fitted(app, what, name, member, skip, options):
+    """Leave out fitted attributes that are properties: the class describes them with the others."""
+    return True if name.endswith("_") and not name.endswith("__") and isinstance(member, property) else None
+
+
 def setup(app):
     app.connect("source-read", take_in_pages)
+    app.connect("autodoc-skip-member", skip_fitted)
