@@ -7,10 +7,10 @@ READY := $(VENV)/.ready
 CODE := src tests experiments examples benchmarks docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types test-lowest test-browser kills experiments paper paper-quick docs pictures bench clean
+.PHONY: help demo test check format lint types test-lowest test-browser kills experiments paper paper-quick docs pictures bench test-cortex-m0 test-targets sensor-cost clean
 
 help:  ## list the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -22,9 +22,10 @@ demo: $(READY)  ## a Parquet file of a million rows → qckm fit → report, bes
 	$(BIN)/python examples/demo.py
 
 test: $(READY)  ## run the tests
-	$(BIN)/python -m pytest -q -n 2 --ignore tests/browser
+	tests/sensor/install-tools.sh host
+	$(BIN)/python -m pytest -q -n 2 --ignore tests/browser --ignore tests/targets
 
-check: lint types test  ## what CI runs: format, lint, types, tests
+check: lint types test test-cortex-m0  ## what CI runs: format, lint, types, tests, and a sensor's microcontroller
 
 format: $(READY)  ## rewrite the code in house style
 	$(BIN)/ruff format $(CODE)
@@ -47,11 +48,24 @@ test-browser: $(READY)  ## look at the report in headless Chromium (Debian: apt-
 	command -v chromium >/dev/null || { apt-get update && apt-get install --yes chromium chromium-driver; }
 	$(BIN)/python -m pytest -q tests/browser
 
+test-cortex-m0: $(READY)  ## the sensor's encoder on an emulated Cortex-M0 (installs Debian's tools)
+	tests/sensor/install-tools.sh cortex-m
+	$(BIN)/python -m pytest -q -rs tests/targets -k cortex-m0
+
+test-targets: $(READY)  ## the same on Cortex-M0, M3, M4, AVR, RISC-V, and as simulated hardware
+	tests/sensor/install-tools.sh host cortex-m avr riscv verilog
+	$(BIN)/python -m pytest -q -rs tests/sensor tests/targets
+
 kills: $(READY)  ## kill -9 a resumable sketch 200 times, and compare the bytes
 	$(BIN)/python experiments/kills.py --kills 200
 
-experiments: $(READY)  ## measure again all that experiments/results holds (an hour)
-	cd experiments && for name in clompr quantisation defaults structured decoders; do ../$(BIN)/python $$name.py || exit 1; done
+experiments: $(READY)  ## measure again all that experiments/results holds (hours; what is there is not run again)
+	cd experiments && for name in clompr quantisation defaults structured seeded; do ../$(BIN)/python $$name.py || exit 1; done
+	cd experiments && ../$(BIN)/python -m decoder
+
+sensor-cost: $(READY)  ## flash, RAM and instructions of the sensor's encoder; rewrites experiments/results/sensor_*.csv (ten minutes)
+	tests/sensor/install-tools.sh cortex-m avr riscv verilog
+	cd experiments && ../$(BIN)/python sensor_cost.py && ../$(BIN)/python sensor_gates.py
 
 paper: $(READY)  ## the paper's figures, 100 trials a cell (hours; resumes); FEATURES=mnist_spectral.npz for figure 3
 	cd experiments && nice ../$(BIN)/python -m paper $(if $(FEATURES),--features $(abspath $(FEATURES)))

@@ -13,18 +13,18 @@ LAYERS = [
     {"kernels"},
     {"errors"},
     {"arguments", "random", "rows", "compiling", "threads", "frequencies", "signatures"},
-    {"structured"},
+    {"structured", "seeded"},
     {"operator"},
     {"sketch"},
     {"files", "decode", "scale", "nearest", "sources"},
-    {"runs", "planning", "models", "selection"},
+    {"runs", "planning", "models", "selection", "sensor"},
     {"checkpoints", "estimator"},
     {"report", "plots"},
     {"cli"},
     {"__main__"},
 ]
 # A method may open a door to the layer above when it is called: op.sketch() returns a Sketch, sk.save() writes a file.
-DOORS = {("operator", "sketch"), ("sketch", "files")}
+DOORS = {("operator", "sketch"), ("sketch", "files"), ("operator", "sensor")}
 
 
 def rank(room):

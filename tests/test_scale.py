@@ -62,3 +62,9 @@ def test_degenerate_pilots_have_a_scale(X):
 def test_m_grows_with_n_and_k():
     assert choose_n_frequencies(10, 10) == 500
     assert choose_n_frequencies(1, 2) == 100
+
+
+def test_the_seeded_law_wants_the_scale_of_norms_about_equal():
+    few, many = choose_law(3, 5, 20), choose_law(3, 5, 1000)
+    assert choose_law(3, 5, 1000, "seeded") == ("seeded", few[1])
+    assert few[1] != many[1]

@@ -36,6 +36,10 @@ class FileError(QckmError):
     """Bytes that are no sketch file, or a damaged one."""
 
 
+class MessageError(QckmError):
+    """A sensor's message that is cut short, damaged, of another operator, or that cannot be true."""
+
+
 class DecodeError(QckmError):
     """A sketch that cannot be decoded as asked."""
 

@@ -21,6 +21,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from qckm import seeded
 from qckm.decode import DECODERS, Clustering, Hints, decode, decode_hinted
 from qckm.errors import DecodeError, RowsError, SaturationWarning
 from qckm.frequencies import LAWS, Law
@@ -113,7 +114,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         "signature": [StrOptions(set(SIGNATURES)), Signature, callable],
         "n_frequencies": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "scale": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "law": [StrOptions({"auto", *LAWS}), Law],
+        "law": [StrOptions({"auto", seeded.LAW, *LAWS}), Law],
         "decoder": [StrOptions(set(DECODERS))],
         "init": [StrOptions({"auto", "sketch", "pilot"}), "array-like"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
@@ -320,7 +321,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                 _finite(rows[start : start + _BLOCK], start)
             raise
         wanted = None if self.n_frequencies == "auto" else self.n_frequencies
-        settings = choose_settings(pilot, self.n_clusters, for_pilot, wanted)
+        settings = choose_settings(pilot, self.n_clusters, for_pilot, wanted, self.law)
         operator = SketchOperator.draw(
             n_features=rows.shape[1],
             n_frequencies=settings.n_frequencies,

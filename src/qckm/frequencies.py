@@ -84,7 +84,7 @@ def get_law(law: str | Law) -> Law:
     if isinstance(law, Law):
         return law
     if law not in LAWS:
-        raise OperatorError(f"Expected a law among {', '.join(LAWS)}, got {law!r}.")
+        raise OperatorError(f"Expected a law among {', '.join(LAWS)}, seeded, got {law!r}.")
     return LAWS[law]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from qckm import signatures
+from qckm import seeded, signatures
 from qckm.arguments import as_count, as_jobs, as_names, as_origin, as_steps, as_units, per_frequency, power_of_two_below
 from qckm.errors import OperatorError, RowsError
 from qckm.frequencies import Law, draw_frequencies, draw_norms, get_law
@@ -131,7 +132,8 @@ class SketchOperator:
         scale : float
             The kernel's length s = sqrt(n / E‖ω‖²), in units.
         law : str or Law, default "gaussian"
-            "gaussian", "folded-gaussian", "adapted-radius" or "concentrated-radius".
+            "gaussian", "folded-gaussian", "adapted-radius" or "concentrated-radius"; or "seeded", much like the
+            last, of a seed that is drawn: see `from_seed`.
         signature : str, Signature or callable, default "one-bit"
             "exponential" is CKM. A callable must be 2π-periodic, centred and in [−1, 1].
         dither : {"paired", "single"}, default "paired"
@@ -155,15 +157,17 @@ class SketchOperator:
         SketchOperator
         """
         n, m = as_count("n_features", n_features), as_count("n_frequencies", n_frequencies)
-        if not isinstance(scale, Real) or not _SMALLEST <= scale <= 1 / _SMALLEST:
-            raise OperatorError(
-                f"Expected a scale from {_SMALLEST} to {1 / _SMALLEST}, got {scale!r}: rescale the data."
-            )
-        law = get_law(law)
+        _require_scale(scale)
         sizes = as_units(units, n)
         if frequencies not in ("auto", "dense", "structured"):
             raise OperatorError(f"Expected frequencies 'auto', 'dense' or 'structured', got {frequencies!r}.")
         rng = as_generator(random_state)
+        if law == seeded.LAW:
+            if frequencies == "structured":
+                raise OperatorError("Seeded frequencies are dense: use another law for structured ones.")
+            seed = int(rng.integers(2**32))
+            return cls.from_seed(n, m, scale, seed, signature, dither, origin, units, steps, feature_names)
+        law = get_law(law)
         sizes_of_steps = as_steps(power_of_two_below(scale * sizes / STEPS_A_SCALE) if steps is None else steps, n)
         signature = signatures.get(signature)
         if frequencies == "structured" or (frequencies == "auto" and is_faster(n, m)):
@@ -247,6 +251,43 @@ class SketchOperator:
         start = as_origin(origin, sizes)
         notes = (law, scale, as_units(units, n), as_names(feature_names, n))
         return cls(codes.astype(np.int16), dither_codes, sizes, start, signature, dither, *notes)
+
+    @classmethod
+    def from_seed(
+        cls,
+        n_features: int,
+        n_frequencies: int,
+        scale: float,
+        seed: int,
+        signature: str | Signature | Callable[[Any], Any] = "one-bit",
+        dither: Dither = "paired",
+        origin: npt.ArrayLike | None = None,
+        units: npt.ArrayLike | None = None,
+        steps: npt.ArrayLike | None = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> SketchOperator:
+        """Make the operator of the seeded law: a device with little memory can make its frequencies itself.
+
+        The same seed gives the same operator for ever, on every machine: the generator is written down in
+        docs/arithmetic.md, and `op.export_c(path, regenerate=True)` writes it in C. Parameters are those of `draw`.
+
+        Examples
+        --------
+        >>> import qckm
+        >>> op = qckm.SketchOperator.from_seed(3, 64, scale=2.0, seed=7)
+        >>> op.law, op == qckm.SketchOperator.from_seed(3, 64, scale=2.0, seed=7)
+        ('seeded 7', True)
+        """
+        n, m = as_count("n_features", n_features), as_count("n_frequencies", n_frequencies)
+        _require_scale(scale)
+        sizes, signature = as_units(units, n), signatures.get(signature)
+        grid = as_steps(power_of_two_below(scale * sizes / STEPS_A_SCALE) if steps is None else steps, n)
+        recipe = seeded.make_recipe(seed, float(scale), sizes, grid)
+        draws = seeded.draw(recipe.seed, n, m)
+        phases = np.zeros(m, np.int32) if dither == "paired" and signature.is_pure_tone else draws.dither
+        codes = seeded.frequency_codes(recipe, draws.components)
+        notes = (recipe.law, float(scale), sizes, as_names(feature_names, n))
+        return cls(codes, phases, grid, as_origin(origin, grid), signature, dither, *notes)
 
     @property
     def n_features(self) -> int:
@@ -419,6 +460,39 @@ class SketchOperator:
         total = len(packed) - 2 * ones[: self.n_measurements]
         return Sketch(self, total, len(packed), 0, self.reach) if len(packed) else self.empty()
 
+    def export_c(
+        self,
+        path: str | os.PathLike[str],
+        prefix: str = "qckm",
+        regenerate: bool = False,
+        counter_bits: int = 16,
+        hints: bool = True,
+    ) -> None:
+        """Write a C99 header that computes the same bits on a device, with integers only (docs/sensor.md).
+
+        Parameters
+        ----------
+        path : path
+        prefix : str, default "qckm"
+            What the names of functions and macros start with.
+        regenerate : bool, default False
+            Whether the device makes the frequencies itself, slower and in less flash; for the seeded law only.
+        counter_bits : {16, 32}, default 16
+            Local counters hold 65535 or 2**32 - 1 rows.
+        hints : bool, default True
+            Whether regenerated frequencies come with a byte each, of flash, that saves two thirds of the time.
+
+        Examples
+        --------
+        >>> import os, tempfile, qckm
+        >>> op = qckm.SketchOperator.from_seed(3, 64, scale=500.0, seed=7, steps=1.0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     op.export_c(os.path.join(folder, "encoder.h"), regenerate=True)
+        """
+        from qckm.sensor import export_c
+
+        export_c(self, path, prefix, regenerate, counter_bits, hints)
+
     @cached_property
     def _sketcher(self) -> Sketcher:
         # Imported when rows are first sketched, as numba takes its time: opening and decoding a sketch do without.
@@ -442,6 +516,11 @@ class SketchOperator:
                 f"Only the contributions of a one-bit signature are bits: cannot {verb} with {self.signature.name!r}. "
                 "Use sketch, or draw the operator with signature='one-bit'."
             )
+
+
+def _require_scale(scale: Any) -> None:
+    if not isinstance(scale, Real) or not _SMALLEST <= float(scale) <= 1 / _SMALLEST:
+        raise OperatorError(f"Expected a scale from {_SMALLEST} to {1 / _SMALLEST}, got {scale!r}: rescale the data.")
 
 
 def _draw_dither(m: int, signature: Signature, dither: Dither, rng: np.random.Generator) -> npt.NDArray[np.int32]:

@@ -82,7 +82,8 @@ def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Plann
             units[units == 0] = 1.0
             if constant:
                 words.append(f"constant in the pilot, left as they are: {', '.join(constant)}")
-        settings = choose_settings(Pilot(pilot.rows / units, pilot.weights), n_clusters or 1, for_pilot, m)
+        pilot_in_units = Pilot(pilot.rows / units, pilot.weights)
+        settings = choose_settings(pilot_in_units, n_clusters or 1, for_pilot, m, plan.law)
         scale, origin = plan.scale or settings.scale, settings.origin * units
         if source.once:
             words.append(

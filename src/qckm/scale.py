@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qckm import seeded
 from qckm.errors import QckmError
 from qckm.rows import Floats, require_finite
 from qckm.threads import one_thread
@@ -93,12 +94,12 @@ def draw_pilot(
 
 
 def choose_settings(
-    pilot: Pilot, n_clusters: int, rng: np.random.Generator, n_frequencies: int | None = None
+    pilot: Pilot, n_clusters: int, rng: np.random.Generator, n_frequencies: int | None = None, law: Any = "auto"
 ) -> Settings:
-    """Choose law, scale, origin and, unless it is given, m for K clusters."""
+    """Choose law, scale, origin and, unless it is given, m for K clusters; the scale may depend on the law wanted."""
     n = pilot.rows.shape[1]
     m = n_frequencies or choose_n_frequencies(n, n_clusters)
-    law, radians = choose_law(n, n_clusters, m)
+    suggested, radians = choose_law(n, n_clusters, m, law)
     centers, within = _cluster(pilot, n_clusters, rng)
     total = pilot.deviation()
     deviation = max(within, _LEAST_SHARE_OF_SPACING * total / n_clusters ** (1 / n))
@@ -107,11 +108,13 @@ def choose_settings(
     scale = _round_to_bits(deviation * np.sqrt(n) / radians)
     # Rounded, both: a k-means whose last bits depend on the processor must not give another operator.
     grid = np.ldexp(0.5, int(np.frexp(scale)[1]) - 2)
-    return Settings(m, law, scale, np.rint(pilot.mean() / grid) * grid, pilot.spread(), centers)
+    return Settings(m, suggested, scale, np.rint(pilot.mean() / grid) * grid, pilot.spread(), centers)
 
 
-def choose_law(n_features: int, n_clusters: int, n_frequencies: int) -> tuple[str, float]:
+def choose_law(n_features: int, n_clusters: int, n_frequencies: int, wanted: Any = "auto") -> tuple[str, float]:
     """Choose the law, and rms ‖ω‖ times the clusters' standard deviation."""
+    if wanted == seeded.LAW:  # all its ‖ω‖ are about equal, however many there are
+        return seeded.LAW, _FREQUENCIES[True][1]
     return _FREQUENCIES[n_frequencies < _FEW * n_features * n_clusters]
 
 

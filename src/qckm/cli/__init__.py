@@ -22,7 +22,8 @@ VERBS = {
     "decode": "Find K centroids from a sketch alone.",
     "predict": "Label rows with their nearest centroid.",
     "encode": "Turn rows into the bits a sensor would send.",
-    "pool": "Add up such bits to a sketch.",
+    "export-c": "Write an operator as C, for a sensor.",
+    "pool": "Add up such bits, or a sensor's messages, to a sketch.",
     "info": "Say what is in a sketch, a model or a checkpoint.",
     "report": "Write one HTML file that shows what was found.",
     "demo": "Make a million rows, cluster them and write a report.",
@@ -50,7 +51,7 @@ class Verbs(click.Group):
         """Import a verb."""
         if cmd_name not in VERBS:
             return None
-        command: click.Command = importlib.import_module(f"qckm.cli.{cmd_name}").command
+        command: click.Command = importlib.import_module(f"qckm.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -2,36 +2,101 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+
 import click
 import numpy as np
 
 from qckm.cli import sketching
 from qckm.cli.talk import Talk, talk_options
-from qckm.errors import RowsError
+from qckm.errors import MessageError, RowsError
+from qckm.operator import SketchOperator
+from qckm.sensor import Pool, wire
+from qckm.sketch import Sketch
 from qckm.sources.raw import Peekable, open_file, open_stdin
 
 _BLOCK = 1 << 24
+_MOST_COMPLAINTS = 20
 
 
 @click.command()
 @click.argument("bits", nargs=-1, required=True, metavar="BITS...")
 @click.option("--operator", "--like", "operator_file", required=True, help="The operator's .qckm file.")
+@click.option("--messages", is_flag=True, help="The files hold messages of sensors. [default: if one is a folder]")
 @click.option("--output", "-o", help="The .qckm file. [default: stdout]")
 @talk_options
-def command(bits: tuple[str, ...], operator_file: str, output: str | None, talk: Talk) -> None:
-    r"""Add up the bits of rows, as `qckm encode` or a sensor writes them, to the sketch that the rows would give.
+def command(bits: tuple[str, ...], operator_file: str, messages: bool, output: str | None, talk: Talk) -> None:
+    r"""Add up the bits of rows, as `qckm encode` or a sensor sends them, to the sketch that the rows would give.
 
     \b
     Examples:
-      qckm pool station*.bits --operator fleet.qckm -o sum.qckm
+      qckm pool messages/ --operator fleet.qckm -o all.qckm
+      cat station*.log | qckm pool - --messages --operator fleet.qckm -o all.qckm
       qckm encode rows.csv --operator fleet.qckm | qckm pool - --operator fleet.qckm > sum.qckm
+    Messages (docs/wire-format.md) say who sent them: repeated ones are dropped, damaged ones and those of another
+    operator refused, missing ones reported, device by device.
     """
     target = sketching.sketch_output(output)
     operator = sketching.load_operator(operator_file)
+    if messages or any(os.path.isdir(path) for path in bits):
+        pool = _pool_messages(bits, operator, talk)
+        total, facts = pool.sketch, {"unreadable": pool.unreadable, "devices": pool.report()}
+    else:
+        total, facts = _pool_rows(bits, operator), {}
+    size = sketching.write_sketch(total, target)
+    talk.say(sketching.summary(total, size, None))
+    talk.facts({"output": target, "rows": total.count, "sketch_bytes": size, **facts})
+
+
+def _pool_messages(paths: tuple[str, ...], operator: SketchOperator, talk: Talk) -> Pool:
+    pool = Pool(operator)
+    complaints = 0
+    for path, data in _contents(paths):
+        for error in pool.add_stream(data):
+            complaints += 1
+            if complaints <= _MOST_COMPLAINTS:
+                talk.say(f"{path}: {error}")
+    if complaints > _MOST_COMPLAINTS:
+        talk.say(f"… and {complaints - _MOST_COMPLAINTS} more")
+    if not any(device.messages for device in pool.devices.values()):
+        raise MessageError(f"Expected messages of this operator, got none ({complaints} refused).")
+    for told in pool.report():
+        gaps = ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in told["gaps"][:5])
+        notes = [
+            f"{told['repeated']} repeated" * (told["repeated"] > 0),
+            f"{told['refused']} refused" * (told["refused"] > 0),
+            f"{told['missing']} missing ({gaps}{', …' * (len(told['gaps']) > 5)})" * (told["missing"] > 0),
+            f"{told['saturated']} rows clipped" * (told["saturated"] > 0),
+        ]
+        if any(notes):
+            words = ", ".join(filter(None, notes))
+            talk.say(f"device {told['device']}: {told['rows']:,} rows in {told['messages']} messages; {words}")
+    return pool
+
+
+def _contents(paths: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
+    """Yield the bytes of files, of all files below folders in the order of their names, and of standard input."""
+    for path in paths:
+        if path == "-":
+            with open_stdin() as stream:
+                yield "standard input", stream.readall()
+        elif os.path.isdir(path):
+            for folder, below, names in os.walk(path):
+                below.sort()
+                for name in sorted(names):
+                    yield from _contents((os.path.join(folder, name),))
+        else:
+            with open(path, "rb") as file:
+                yield path, file.read()
+
+
+def _pool_rows(paths: tuple[str, ...], operator: SketchOperator) -> Sketch:
     width = -(-operator.n_measurements // 8)
     total = operator.empty()
-    for path in bits:
+    for path in paths:
         with open_stdin() if path == "-" else open_file(path) as stream:
+            _refuse_messages(stream, operator, path)
             rest = b""
             while data := _fill(stream, _BLOCK):
                 data = rest + data
@@ -40,9 +105,14 @@ def command(bits: tuple[str, ...], operator_file: str, output: str | None, talk:
                 rest = data[whole:]
         if rest:
             raise RowsError(f"{path}: expected whole rows of {width} bytes, got {len(rest)} bytes too many.")
-    size = sketching.write_sketch(total, target)
-    talk.say(sketching.summary(total, size, None))
-    talk.facts({"output": target, "rows": total.count, "sketch_bytes": size})
+    return total
+
+
+def _refuse_messages(stream: Peekable, operator: SketchOperator, path: str) -> None:
+    """Refuse messages that are not said to be: their headers would be counted as bits."""
+    start = stream.peek(wire.HEADER.size)
+    if start[:3] == wire.MAGIC + bytes([wire.VERSION]) and start[4:12] == wire.fingerprint_of(operator):
+        raise RowsError(f"{path}: these are messages of sensors, not bare bits: use --messages.")
 
 
 def _fill(stream: Peekable, size: int) -> bytes:

@@ -29,8 +29,12 @@ Floats = npt.NDArray[np.float64]
 
 # A misfit of this many times what it should be says that the clusters are no equal Gaussians, or were not found.
 _POOR = 3.0
+# Up to this many times, all clusters but one or two are where they should be.
+_PROMISING = 10.0
 # Centroids of one density that fare so much worse in another are not to be believed.
 _RESTLESS = 1.2
+# Measurements an unknown from which on that says something.
+_ENOUGH = 4
 # Densities fitted then.
 _DENSITIES = 4
 # A search is given up after so many terms of sums: half a minute or so.
@@ -48,9 +52,10 @@ class Found:
     objective : float
         The misfit of the density they were taken from.
     excess : float
-        That misfit over what it should be.
+        The misfit of K equal clusters over what it should be; infinite with no more measurements than unknowns.
     unrest : float
-        How much worse, in the density's own eyes, the centroids of the other densities are than these; 1 at best.
+        How much worse, in the density's own eyes, the centroids of the other densities are than these; 1 at best,
+        infinite where measurements are too few for densities to tell.
     signal : float
         The sketch's energy over its sampling noise.
     n_evaluations : int
@@ -108,7 +113,8 @@ def matched(
     expected = max(model.noise * freedom / model.n_measurements, 1e-9 * model.n_measurements)
     goal = expected * (1 + 3 * np.sqrt(2 / freedom))
     if start is None:
-        best = _search(search, n_clusters, goal, _n_searches(unknowns, model.n_measurements) * n_init)
+        tries = _n_searches(unknowns, model.n_measurements) * n_init
+        best = _search(search, n_clusters, goal, _PROMISING * expected, tries)
     else:
         seeded = search.weigh(start, np.full(n_clusters, 0.5 * search.fine))
         best = search.swap(search.fit(seeded, 200), 8, goal)
@@ -124,11 +130,13 @@ def matched(
         densities += fit_densities(search, best if start is not None else None, n_clusters, _DENSITIES)
         densities.sort(key=lambda density: density.misfit)
         centroids, unrest = _agree(search, densities, n_clusters, 2 * count)
+        if model.n_measurements < _ENOUGH * unknowns:
+            unrest = np.inf
     objective = model.objective(search.residual(densities[0]))
     return Found(
         *centroids,
         objective=objective,
-        excess=densities[0].misfit / expected,
+        excess=best.misfit / expected if model.n_measurements > unknowns else np.inf,
         unrest=unrest,
         signal=model.energy() / max(model.noise, 1e-9),
         n_evaluations=search.n_evaluations,
@@ -137,18 +145,21 @@ def matched(
 
 def _n_searches(unknowns: int, n_measurements: int) -> int:
     """Return how often to search: with hardly more measurements than unknowns, hardly any search finds the minimum."""
-    return int(np.ceil(3 + 60 * (unknowns / n_measurements) ** 2))
+    return int(np.ceil(3 + 60 * min(unknowns / n_measurements, 0.7) ** 2))
 
 
-def _search(search: Search, n_clusters: int, goal: float, tries: int) -> Mixture:
-    """Return the best of some searches from scratch; one that reaches the goal is the last."""
+def _search(search: Search, n_clusters: int, goal: float, promising: float, tries: int) -> Mixture:
+    """Return the best of some searches from scratch; one that reaches the goal is the last.
+
+    A misfit that is promising makes it worth to try more often: with one more cluster in its place it would be there.
+    """
     best: Mixture | None = None
-    for _ in range(tries):
+    for done in range(1, 4 * tries + 1):
         grown = search.grow(search.alone("shared"), 2 * n_clusters)
-        found = search.swap(search.fit(search.prune(grown, n_clusters), 200), 4, goal)
+        found = search.swap(search.fit(search.prune(grown, n_clusters), 200), 8, goal)
         if best is None or found.misfit < best.misfit:
             best = found
-        if best.misfit <= goal or search.work > _PATIENCE:
+        if best.misfit <= goal or search.work > _PATIENCE or (done >= tries and best.misfit > promising):
             break
     assert best is not None
     return best

@@ -95,12 +95,15 @@ class Search:
         return mixture
 
     def swap(self, mixture: Mixture, tries: int, goal: float) -> Mixture:
-        """Add a cluster, at the residual's peak or by splitting one, and drop the least missed; keep what is better."""
+        """Add a cluster, at the residual's peak or by splitting one, and drop the least missed; keep what is better.
+
+        Of many clusters, several at a time.
+        """
+        size = len(mixture.points)
         for attempt in range(tries):
             if mixture.misfit <= goal:
                 break
-            size = len(mixture.points)
-            larger = self._split(mixture) if attempt % 2 else self.grow(mixture, size + 1)
+            larger = self._split(mixture) if attempt % 2 else self.grow(mixture, size + max(1, size // 20))
             trial = self.fit(self.prune(self.fit(larger, 40), size), 80)
             if trial.misfit < mixture.misfit * (1 - 1e-3):
                 mixture = trial

@@ -1,0 +1,172 @@
+"""The experiments: which trials each makes, and the table it prints of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+
+from decoder.trials import RESULTS, SUCCESS, Outcome, Trial, read
+
+Done = list[tuple[Trial, Outcome]]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A name's trials for so many seeds, and how to print them."""
+
+    trials: Callable[[int], Iterator[Trial]]
+    show: Callable[[Done], None]
+
+
+def _seeded(trials: list[Trial], count: int) -> Iterator[Trial]:
+    for seed, trial in product(range(count), trials):
+        yield replace(trial, seed=seed)
+
+
+def _by_cell(done: Done) -> dict[Trial, list[Outcome]]:
+    cells: dict[Trial, list[Outcome]] = {}
+    for trial, outcome in done:
+        cells.setdefault(replace(trial, seed=0), []).append(outcome)
+    return cells
+
+
+def _rate(outcomes: list[Outcome], pilot: bool = False) -> float:
+    return float(np.mean([(outcome.pilot if pilot else outcome.sse) <= SUCCESS for outcome in outcomes]))
+
+
+def _crossing(ratios: list[float], rates: list[float], level: float) -> str:
+    """Where the rate first reaches a level, between the measured points by straight lines."""
+    if rates[0] >= level:
+        return f"<{ratios[0]:g}"
+    for i in range(1, len(ratios)):
+        if rates[i] >= level:
+            share = (level - rates[i - 1]) / (rates[i] - rates[i - 1])
+            return f"{ratios[i - 1] + share * (ratios[i] - ratios[i - 1]):.2f}"
+    return f">{ratios[-1]:g}"
+
+
+# How many measurements -----------------------------------------------------------------------------------------------
+RATIOS = [0.6, 0.75, 0.9, 1.0, 1.25]
+SHAPES = [("two_clusters", n, 2) for n in (5, 10, 20)] + [("corners", 5, K) for K in (4, 10, 20)]
+SHAPES += [("gaussians", 10, 10)]
+
+
+def phase_trials(count: int) -> Iterator[Trial]:
+    grid = product(SHAPES, ("one-bit", "exponential"), RATIOS)
+    return _seeded([Trial(*shape, ratio, signature) for shape, signature, ratio in grid], count)
+
+
+def show_phase(done: Done) -> None:
+    cells = _by_cell(done)
+    print(f"success at m/(nK) = {'  '.join(f'{ratio:4g}' for ratio in RATIOS)}    50 %   95 %  seconds  pilot")
+    for shape, signature in product(SHAPES, ("one-bit", "exponential")):
+        mine = [cells[Trial(*shape, ratio, signature)] for ratio in RATIOS]
+        rates = [_rate(outcomes) for outcomes in mine]
+        half, most = (_crossing(RATIOS, rates, level) for level in (0.5, 0.95))
+        seconds = np.median([outcome.seconds for outcomes in mine for outcome in outcomes])
+        print(
+            f"{shape[0]:13} n={shape[1]:<3} K={shape[2]:<3} {signature:12} "
+            + "  ".join(f"{rate:4.2f}" for rate in rates)
+            + f"   {half:>5}  {most:>5}  {seconds:6.2f}  {_rate(mine[0], pilot=True):.2f}"
+        )
+
+
+# Shapes, and real data -----------------------------------------------------------------------------------------------
+def shapes_trials(count: int) -> Iterator[Trial]:
+    cases = [("unequal_weights", 10, 10), ("unequal_widths", 10, 10), ("elongated", 10, 10), ("gaussians", 2, 20)]
+    cases += [("gaussians", 50, 5), ("gaussians", 10, 10)]
+    return _seeded([Trial(*case, 5.0, init=init) for case, init in product(cases, ("sketch", "auto"))], count)
+
+
+def real_trials(count: int) -> Iterator[Trial]:
+    cases = [("mnist_spectral", 10, 10.0), ("mnist_spectral", 10, 3.0)]
+    cases += [("skin_segmentation", 3, 10.0), ("walking_accelerometer", 3, 10.0)]
+    trials = [Trial(name, n, 10, ratio) for name, n, ratio in cases]
+    yield from _seeded(trials, count)
+    for other in ({"signature": "exponential"}, {"init": "auto"}):  # beside it, with fewer runs
+        yield from _seeded([replace(trial, **other) for trial in trials], count // 4)
+
+
+def kdd_trials(count: int) -> Iterator[Trial]:
+    return _seeded([Trial("kddcup99_10pct", 36, 10, 10.0, init=init) for init in ("sketch", "auto")], count)
+
+
+def order_trials(count: int) -> Iterator[Trial]:
+    cases = product(("skin_segmentation", "walking_accelerometer"), ("sketch", "auto"))
+    return _seeded([Trial(name, 3, 10, 10.0, init=init, order="file") for name, init in cases], count)
+
+
+def many_trials(count: int) -> Iterator[Trial]:
+    return _seeded([Trial("many_gaussians", 10, 100, 3.0, init=init) for init in ("pilot", "sketch", "auto")], count)
+
+
+def show_ratios(done: Done) -> None:
+    print("SSE over the best of 5 k-means: mean, worst; of the pilot's k-means alone; SSE/N; ARI: mean ± std; seconds")
+    for trial, outcomes in _by_cell(done).items():
+        values = np.array([[o.sse, o.pilot, o.sse_per_row, o.ari, o.seconds] for o in outcomes])
+        mean = values.mean(axis=0)
+        print(
+            f"{trial.data:22} n={trial.n:<3} K={trial.K:<3} m={trial.ratio:g}nK {trial.signature:12} {trial.init:7} "
+            f"{mean[0]:.3f} {values[:, 0].max():.3f}  pilot {mean[1]:.3f} {values[:, 1].max():.3f}  {mean[2]:8.4g}  "
+            f"{mean[3]:.3f} ± {values[:, 3].std():.3f}  {np.median(values[:, 4]):6.2f} s  "
+            f"success {_rate(outcomes):.2f}  ({len(outcomes)} runs)"
+        )
+
+
+# How well the scale must be chosen -----------------------------------------------------------------------------------
+RADIANS = [0.15, 0.2, 0.3, 0.45, 0.65, 0.9, 1.2, 1.6, 2.0, 2.5]
+
+
+def scale_trials(count: int) -> Iterator[Trial]:
+    cases = [("gaussians", 10, 10), ("mnist_spectral", 10, 10)]
+    return _seeded([Trial(*case, 5.0, radians=radians) for case, radians in product(cases, RADIANS)], count)
+
+
+def show_scale(done: Done) -> None:
+    cells = _by_cell(done)
+    print(
+        f"success at rms radians a deviation = {'  '.join(f'{r:4g}' for r in RADIANS)}   largest / smallest with 90 %"
+    )
+    for case in [("gaussians", 10, 10), ("mnist_spectral", 10, 10)]:
+        rates = [_rate(cells[Trial(*case, 5.0, radians=radians)]) for radians in RADIANS]
+        good = [radians for radians, rate in zip(RADIANS, rates, strict=True) if rate >= 0.9]
+        print(f"{case[0]:35} " + "  ".join(f"{r:4.2f}" for r in rates) + f"   {max(good) / min(good):.1f}" * bool(good))
+
+
+# Whether a failure is known for one ----------------------------------------------------------------------------------
+def no_trials(count: int) -> Iterator[Trial]:
+    return iter(())
+
+
+def show_verdict(done: Done) -> None:
+    """Over all runs that the other experiments have kept, whatever they tried."""
+    print("verdict                    failed runs  flagged     good runs  flagged")
+    total = np.zeros(4, int)
+    for path in sorted(RESULTS.glob("*.csv")):
+        if path.name.startswith("kmeans-"):
+            continue
+        runs = [outcome for trial, outcome in read(path) if trial.init == "sketch"]
+        failed, good = ([o for o in runs if (o.sse > SUCCESS) is bad] for bad in (True, False))
+        flagged = [sum(not o.converged for o in some) for some in (failed, good)]
+        total += [len(failed), flagged[0], len(good), flagged[1]]
+        print(f"{path.stem:25} {_verdict_row(len(failed), flagged[0], len(good), flagged[1])}")
+    print(f"{'all':25} {_verdict_row(*total)}")
+
+
+def _verdict_row(failed: int, failed_flagged: int, good: int, good_flagged: int) -> str:
+    return f"{failed:12} {failed_flagged / max(failed, 1):8.1%} {good:13} {good_flagged / max(good, 1):8.1%}"
+
+
+EXPERIMENTS = {
+    "phase": Experiment(phase_trials, show_phase),
+    "shapes": Experiment(shapes_trials, show_ratios),
+    "real": Experiment(real_trials, show_ratios),
+    "kdd": Experiment(kdd_trials, show_ratios),
+    "order": Experiment(order_trials, show_ratios),
+    "many": Experiment(many_trials, show_ratios),
+    "scale": Experiment(scale_trials, show_scale),
+    "verdict": Experiment(no_trials, show_verdict),
+}

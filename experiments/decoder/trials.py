@@ -1,0 +1,164 @@
+"""One trial: draw or load rows, sketch, decode, and compare with k-means of all rows and of the pilot."""
+
+from __future__ import annotations
+
+import csv
+import time
+import warnings
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, fields
+from functools import cache, lru_cache
+from pathlib import Path
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score, pairwise_distances_argmin_min
+from threadpoolctl import threadpool_limits
+
+import qckm
+from decoder import datasets
+from qckm.random import spawn
+from qckm.scale import choose_law, choose_settings, draw_pilot
+
+RESULTS = Path(__file__).parent / "results"
+SUCCESS = 1.2
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What is tried: `ratio` is m/(nK); `radians`, where not 0, replaces rms ‖ω‖ times the clusters' deviation."""
+
+    data: str
+    n: int
+    K: int
+    ratio: float
+    signature: str = "one-bit"
+    init: str = "sketch"
+    radians: float = 0.0
+    order: str = "shuffled"
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of it: SSE over that of the best of five k-means, of the decoder and of k-means of the pilot alone."""
+
+    m: int
+    sse: float
+    pilot: float
+    sse_per_row: float
+    ari: float
+    converged: bool
+    seconds: float
+    objective_over_truth: float  # of a failed run: above 1, a better start would have succeeded
+
+
+def run(name: str, trials: Iterable[Trial], jobs: int) -> list[tuple[Trial, Outcome]]:
+    """Run the trials that results/NAME.csv does not hold yet, and return all of them."""
+    trials = list(trials)
+    path = RESULTS / f"{name}.csv"
+    known = dict(read(path)) if path.exists() else {}
+    missing = [trial for trial in trials if trial not in known]
+    header = [field.name for field in (*fields(Trial), *fields(Outcome))]
+    RESULTS.mkdir(exist_ok=True)
+    with path.open("a", newline="") as file, ProcessPoolExecutor(jobs) as pool:
+        writer = csv.writer(file, lineterminator="\n")
+        if not known:
+            writer.writerow(header)
+        for trial, outcome in zip(missing, pool.map(_try, missing), strict=True):
+            known[trial] = outcome
+            writer.writerow([*asdict(trial).values(), *(_short(value) for value in asdict(outcome).values())])
+            file.flush()
+    return [(trial, known[trial]) for trial in trials]
+
+
+def _try(trial: Trial) -> Outcome:
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # failures are what is counted here
+        if trial.data in datasets.SYNTHETIC:
+            (rows, best, least), labels = _drawn(trial.data, trial.n, trial.K, trial.seed), None
+        else:
+            rows, labels = datasets.real(trial.data)
+            best, least = _best_of_real(trial.data, trial.K)
+        m = int(np.ceil(trial.ratio * rows.shape[1] * trial.K))
+        settings = choose_settings(*_pilot(rows, trial))
+        scale = "auto"
+        if trial.radians:
+            scale = settings.scale * choose_law(rows.shape[1], trial.K, m)[1] / trial.radians
+        km = qckm.CompressiveKMeans(
+            trial.K,
+            signature=trial.signature,
+            n_frequencies=m,
+            scale=scale,
+            init=trial.init,
+            compute_labels=False,
+            random_state=trial.seed,
+        )
+        # As one batch, or as a stream in the order of the file, whose first 5000 rows are the pilot.
+        batch = len(rows) if trial.order == "shuffled" else 5000
+        for start in range(0, len(rows), batch):
+            km.partial_fit(rows[start : start + batch])
+        began = time.perf_counter()
+        centers = km.cluster_centers_
+        seconds = time.perf_counter() - began
+        found = _sse(rows, centers)
+        at_truth = float("nan")
+        if found > SUCCESS * least:
+            at_truth = qckm.decode(km.sketch_, trial.K, init=best, random_state=trial.seed).objective
+        nearest = pairwise_distances_argmin_min(rows, centers)[0] if labels is not None else None
+    return Outcome(
+        m=m,
+        sse=found / least,
+        pilot=_sse(rows, settings.centers) / least,
+        sse_per_row=found / len(rows),
+        ari=adjusted_rand_score(labels, nearest) if labels is not None else float("nan"),
+        converged=bool(km.converged_),
+        seconds=seconds,
+        objective_over_truth=km.objective_ / at_truth,
+    )
+
+
+def _pilot(rows: np.ndarray, trial: Trial) -> tuple:
+    """Return the pilot that CompressiveKMeans draws for this seed, with K, the dice and m."""
+    (for_pilot, *_) = spawn(trial.seed, 3)
+    first = rows if trial.order == "shuffled" else rows[:5000]
+    pilot = draw_pilot(first, None, for_pilot)
+    return pilot, trial.K, for_pilot, int(np.ceil(trial.ratio * rows.shape[1] * trial.K))
+
+
+@lru_cache(2)
+def _drawn(name: str, n: int, n_clusters: int, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
+    rows = datasets.SYNTHETIC[name](n, n_clusters, np.random.default_rng(seed))
+    best = KMeans(n_clusters, n_init=5, random_state=seed).fit(rows)
+    return rows, best.cluster_centers_, best.inertia_
+
+
+@cache
+def _best_of_real(name: str, n_clusters: int) -> tuple[np.ndarray, float]:
+    path = RESULTS / f"kmeans-{name}-{n_clusters}.csv"
+    if not path.exists():
+        kmeans = KMeans(n_clusters, n_init=5, random_state=0).fit(datasets.real(name)[0])
+        np.savetxt(path, kmeans.cluster_centers_, delimiter=",")
+    centers = np.loadtxt(path, delimiter=",", ndmin=2)
+    return centers, _sse(datasets.real(name)[0], centers)
+
+
+def _sse(rows: np.ndarray, centers: np.ndarray) -> float:
+    return float(pairwise_distances_argmin_min(rows, centers, metric="sqeuclidean")[1].sum())
+
+
+def _short(value: object) -> object:
+    return f"{value:.4g}" if isinstance(value, float) else value
+
+
+def read(path: Path) -> Iterable[tuple[Trial, Outcome]]:
+    """Yield the runs that a file holds."""
+    with path.open() as file:
+        for row in csv.DictReader(file):
+            yield _typed(Trial, row), _typed(Outcome, row)
+
+
+def _typed(kind: type, row: dict[str, str]):
+    casts = {"int": int, "float": float, "str": str, "bool": lambda text: text == "True"}
+    return kind(**{field.name: casts[field.type](row[field.name]) for field in fields(kind)})

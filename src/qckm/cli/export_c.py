@@ -1,0 +1,45 @@
+"""`qckm export-c`: an operator as C for a sensor."""
+
+from __future__ import annotations
+
+import click
+
+from qckm import files
+from qckm.cli import sketching
+from qckm.cli.talk import Talk, stdout_bytes, talk_options
+from qckm.sensor import render_c
+
+
+@click.command()
+@click.argument("operator_file", metavar="OPERATOR")
+@click.option("--output", "-o", help="The C header. [default: stdout]")
+@click.option("--prefix", default="qckm", show_default=True, help="What all names start with.")
+@click.option(
+    "--regenerate", is_flag=True, help="Make the frequencies on the device: less flash, more time (seeded law)."
+)
+@click.option(
+    "--hints/--no-hints", default=True, help="With --regenerate: a byte a frequency that saves time. [default: yes]"
+)
+@click.option("--counters", type=click.Choice(["16", "32"]), default="16", show_default=True, help="Bits of a counter.")
+@talk_options
+def command(
+    operator_file: str, output: str | None, prefix: str, regenerate: bool, hints: bool, counters: str, talk: Talk
+) -> None:
+    r"""Write the encoder of an operator as one C99 header: integers only, no library, the same bits as here.
+
+    \b
+    Examples:
+      qckm export-c fleet.qckm -o encoder.h
+      qckm operator pilot.csv -k 5 --law seeded -o fleet.qckm
+      qckm export-c fleet.qckm --regenerate --prefix gait -o gait.h
+    """
+    operator = sketching.load_operator(operator_file)
+    text = render_c(operator, prefix, regenerate, int(counters), hints).encode("ascii")
+    target = output or "-"
+    if target == "-":
+        stdout_bytes(text)
+    else:
+        files.write_atomically(target, text)
+    width = -(-operator.n_measurements // 8)
+    talk.say(f"{operator.n_features} readings to {width} bytes a row; operator {operator.fingerprint[:16]}")
+    talk.facts({"output": target, "bytes_a_row": width, **sketching.operator_facts(operator)})
