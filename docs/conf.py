@@ -75,6 +75,22 @@ def take_in_pages(app, page, source):
         source[0] = source[0].replace("% other pages", "\n".join(f"../{name}" for name in others))
 
 
+def name_outside_pages(app, page, source):
+    """Name Markdown files of the repository that are no pages of this site, where a page links to them."""
+    folder = (Path(__file__).parent / page).parent
+
+    def rewrite(match):
+        inside = (folder / match[2]).resolve().is_relative_to(Path(__file__).parent)
+        return match[0] if inside else f"{match[1]} (`{match[2].lstrip('./')}`)"
+
+    source[0] = re.sub(r"\[([^\]]*)\]\((\.\./[^)\s]*\.md)\)", rewrite, source[0])
+
+
+def always_anew(app, env, added, changed, removed):
+    """Read the page again that lists the others: they may have changed."""
+    return ["guide/index"]
+
+
 def skip_fitted(app, what, name, member, skip, options):
     """Leave out fitted attributes that are properties: the class describes them with the others."""
     return True if name.endswith("_") and not name.endswith("__") and isinstance(member, property) else None
@@ -82,4 +98,6 @@ def skip_fitted(app, what, name, member, skip, options):
 
 def setup(app):
     app.connect("source-read", take_in_pages)
+    app.connect("source-read", name_outside_pages)
+    app.connect("env-get-outdated", always_anew)
     app.connect("autodoc-skip-member", skip_fitted)
