@@ -4,10 +4,10 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-CODE := src tests experiments examples benchmarks docs
+CODE := conftest.py src tests experiments examples benchmarks docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lint types test-lowest test-browser kills experiments paper paper-quick docs pictures bench test-cortex-m0 test-targets sensor-cost clean
+.PHONY: help demo test test-engines test-dask test-spark test-ray check format lint types test-lowest test-browser test-cortex-m0 test-targets kills experiments sensor-cost bench paper paper-quick docs pictures clean
 
 help:  ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -23,9 +23,22 @@ demo: $(READY)  ## a Parquet file of a million rows → qckm fit → report, bes
 
 test: $(READY)  ## run the tests
 	tests/sensor/install-tools.sh host
-	$(BIN)/python -m pytest -q -n 2 --ignore tests/browser --ignore tests/targets
+	$(BIN)/python -m pytest -q -n 2 --ignore tests/browser --ignore tests/targets -m "not engine"
 
-check: lint types test test-cortex-m0  ## what CI runs: format, lint, types, tests, and a sensor's microcontroller
+test-engines: test-dask test-spark test-ray  ## run the tests that start a cluster: Dask, Spark, Ray (installs Ray)
+
+test-dask: $(READY)
+	$(BIN)/python -m pytest -q tests/engines/test_dask.py
+
+test-spark: $(READY)
+	command -v java >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends default-jre-headless; }
+	$(BIN)/python -m pytest -q tests/engines/test_spark.py tests/engines/test_spark_stream.py
+
+test-ray: $(READY)
+	$(BIN)/python -m pip install --quiet --editable ".[ray]"
+	$(BIN)/python -m pytest -q tests/engines/test_ray.py
+
+check: lint types test test-cortex-m0 test-dask test-spark  ## what CI runs: format, lint, types, tests, a sensor's microcontroller, Dask, Spark
 
 format: $(READY)  ## rewrite the code in house style
 	$(BIN)/ruff format $(CODE)
@@ -42,7 +55,7 @@ test-lowest: pyproject.toml tests/lowest.txt  ## run the tests with the oldest d
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --upgrade pip
 	.venv-lowest/bin/python -m pip install --quiet --requirement tests/lowest.txt --editable .
-	.venv-lowest/bin/python -m pytest -q -n 2
+	.venv-lowest/bin/python -m pytest -q -n 2 --dist loadfile
 
 test-browser: $(READY)  ## look at the report in headless Chromium (Debian: apt-get install chromium chromium-driver)
 	command -v chromium >/dev/null || { apt-get update && apt-get install --yes chromium chromium-driver; }

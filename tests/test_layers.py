@@ -12,19 +12,28 @@ PACKAGE = Path(qckm.__file__).parent
 LAYERS = [
     {"kernels"},
     {"errors"},
-    {"arguments", "random", "rows", "compiling", "threads", "frequencies", "signatures"},
+    {"arguments", "elsewhere", "random", "rows", "compiling", "threads", "frequencies", "signatures"},
     {"structured", "seeded"},
     {"operator"},
     {"sketch"},
     {"files", "decode", "scale", "nearest", "sources"},
     {"runs", "planning", "models", "selection", "sensor"},
-    {"checkpoints", "estimator"},
+    {"checkpoints", "estimator", "grouping"},
+    {"engines"},
     {"report", "plots"},
     {"cli"},
     {"__main__"},
 ]
 # A method may open a door to the layer above when it is called: op.sketch() returns a Sketch, sk.save() writes a file.
-DOORS = {("operator", "sketch"), ("sketch", "files"), ("operator", "sensor")}
+# Rows that an engine holds go up to where the engines are.
+DOORS = {
+    ("operator", "sketch"),
+    ("sketch", "files"),
+    ("operator", "sensor"),
+    ("operator", "engines"),
+    ("runs", "engines"),
+    ("estimator", "engines"),
+}
 
 
 def rank(room):

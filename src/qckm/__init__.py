@@ -13,6 +13,7 @@ from qckm.sketch import Sketch, sketch_batches
 
 if TYPE_CHECKING:
     from qckm.estimator import CompressiveKMeans
+    from qckm.grouping import sketch_by
     from qckm.models import Model, load_model
     from qckm.runs import sketch_source
     from qckm.selection import ClusterCount, choose_n_clusters
@@ -36,6 +37,7 @@ __all__ = [
     "open_source",
     "signatures",
     "sketch_batches",
+    "sketch_by",
     "sketch_source",
 ]
 # Imported when first asked for: scikit-learn and pyarrow take their time.
@@ -46,6 +48,7 @@ _LATE = {
     "choose_n_clusters": "qckm.selection",
     "load_model": "qckm.models",
     "open_source": "qckm.sources",
+    "sketch_by": "qckm.grouping",
     "sketch_source": "qckm.runs",
 }
 

@@ -44,6 +44,10 @@ class DecodeError(QckmError):
     """A sketch that cannot be decoded as asked."""
 
 
+class MissingExtraError(QckmError, ImportError):
+    """Something optional is needed and not installed."""
+
+
 class PoorFitWarning(UserWarning):
     """The centroids found do not explain the sketch, or not stably: they may be wrong."""
 

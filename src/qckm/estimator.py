@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -17,24 +17,28 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from qckm import seeded
 from qckm.decode import DECODERS, Clustering, Hints, decode, decode_hinted
+from qckm.elsewhere import engine_of
 from qckm.errors import DecodeError, RowsError, SaturationWarning
 from qckm.frequencies import LAWS, Law
-from qckm.nearest import nearest
+from qckm.models import Model
+from qckm.nearest import distances, nearest
 from qckm.operator import SketchOperator
 from qckm.random import spawn
 from qckm.rows import Floats, require_finite
-from qckm.scale import choose_settings, draw_pilot
+from qckm.runs import OnBad
+from qckm.scale import Pilot, choose_settings, draw_pilot
 from qckm.signatures import SIGNATURES, Signature
 from qckm.sketch import Sketch
 
 if TYPE_CHECKING:
     from sklearn.cluster import KMeans
+
+    from qckm.engines import Partitions
 
 # Rows whose distances to the centroids are worked out at a time.
 _BLOCK = 1 << 16
@@ -157,6 +161,8 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         Parameters
         ----------
         X : array-like of shape (rows, n)
+            Or rows that an engine holds: a Dask array, data frame or bag, a Spark DataFrame, a Ray dataset. They are
+            sketched where they are; `labels_` are then a Dask array, and there are none for the others.
         y : ignored
         sample_weight : array-like of shape (rows,), optional
 
@@ -164,11 +170,13 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         -------
         self
         """
+        if engine_of(X):
+            return self._fit_elsewhere(X, sample_weight, first=True)
         rows = self._validate(X, reset=True)
         weights = self._validate_weights(sample_weight, rows)
         if len(rows) < self.n_clusters:
             raise RowsError(f"n_samples={len(rows)} should be >= n_clusters={self.n_clusters}.")
-        operator, pilot, seed = self._prepare(rows, weights)
+        operator, pilot, seed = self._prepare(lambda rng: self._draw_pilot(rows, weights, rng))
         sketch = operator.sketch(rows, weights)
         self._adopt(sketch, pilot, seed)
         self._decode()
@@ -194,6 +202,8 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         self
         """
         first = not hasattr(self, "sketch_")
+        if engine_of(X):
+            return self._fit_elsewhere(X, sample_weight, first, decode=False)
         rows = self._validate(X, reset=first)
         weights = self._validate_weights(sample_weight, rows)
         if first:
@@ -202,7 +212,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                     f"The first batch sets the scale: n_samples={len(rows)} should be >= n_clusters={self.n_clusters}. "
                     "Begin with a larger batch, or pass scale=."
                 )
-            operator, pilot, seed = self._prepare(rows, weights)
+            operator, pilot, seed = self._prepare(lambda rng: self._draw_pilot(rows, weights, rng))
             self._adopt(operator.sketch(rows, weights), pilot, seed)
         else:
             self._adopt(self.sketch_ + self.operator_.sketch(rows, weights), self._pilot, self._seed)
@@ -239,28 +249,35 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         return self.labels_ if self.compute_labels else self.predict(X)
 
     def predict(self, X: Any) -> npt.NDArray[np.int32]:
-        """Return the nearest centroid of each row, (rows,)."""
+        """Return the nearest centroid of each row, (rows,): of a Dask collection as a Dask array, not computed yet."""
         check_is_fitted(self)
+        if engine_of(X):
+            return self._opened(X).nearest(self.to_model())  # type: ignore[no-any-return]
         rows = self._validate(X, reset=False)
         return self._nearest(rows)[0]
 
     def transform(self, X: Any) -> Floats:
         """Return the distance of each row to each centroid, (rows, K)."""
         check_is_fitted(self)
+        if engine_of(X):
+            return self._opened(X).distances(self.to_model(), self.operator_.origin)  # type: ignore[no-any-return]
         rows = self._validate(X, reset=False)
-        centers = (self.cluster_centers_ - self.operator_.origin) / self.operator_.units
-        return np.concatenate([euclidean_distances(block, centers) for block in self._blocks(rows)])
+        return distances(rows, self.cluster_centers_, self.operator_.origin, self.operator_.units)
+
+    def to_model(self) -> Model:
+        """Return the centroids as a `qckm.Model`, to be saved as JSON, CSV, Parquet or .npz."""
+        check_is_fitted(self)
+        return Model.of(self._decode(), self.operator_)
 
     def to_sklearn(self) -> KMeans:
         """Return a fitted scikit-learn `KMeans` with these centroids, e.g. for ONNX by skl2onnx."""
-        check_is_fitted(self)
-        from qckm.models import Model
-
-        return Model.of(self._decode(), self.operator_).to_sklearn()
+        return self.to_model().to_sklearn()
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return minus the sum of squared distances of the rows to their centroids, weighted."""
         check_is_fitted(self)
+        if engine_of(X):
+            return -self._opened(X, sample_weight).misfit(self.to_model())[0]  # type: ignore[no-any-return]
         rows = self._validate(X, reset=False)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, rows)
         return -self._inertia(self._nearest(rows)[1], weights)
@@ -311,19 +328,75 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             raise RowsError("Expected some sample_weight > 0, got zeros only: there are no rows to sketch.")
         return weights
 
-    def _prepare(self, rows: npt.NDArray[Any], weights: Floats | None) -> tuple[SketchOperator, Hints, int]:
-        """Draw the operator from a pilot; return it with what the pilot suggests and the decoder's seed."""
-        for_pilot, for_operator, for_decoder = spawn(self.random_state, 3)
+    def _fit_elsewhere(self, X: Any, sample_weight: Any, first: bool, decode: bool = True) -> CompressiveKMeans:
+        """Fit to rows that an engine holds: the sketch is made where they are, and decoded here."""
+        from qckm import engines
+
+        if not first:
+            more = self._opened(X, sample_weight).sketch(self.operator_)
+            self._adopt(self.sketch_ + more, self._pilot, self._seed)
+            return self
+        return self.fit_partitions(engines.open_partitions(X, sample_weight=sample_weight), decode=decode)
+
+    def fit_partitions(self, held: Partitions, on_bad: OnBad = "error", decode: bool = True) -> CompressiveKMeans:
+        """Fit to rows that an engine holds; `fit` and `partial_fit` call this for Dask, Spark and Ray.
+
+        Parameters
+        ----------
+        held : Partitions
+            What `qckm.engines.open_partitions` gives.
+        on_bad : {"error", "skip"}
+            Rows with a null, NaN or infinity: refuse, or leave out and count in the sketch's `skipped`.
+        decode : bool, default True
+            Whether to decode at once, and to label the rows if that is asked for.
+
+        Returns
+        -------
+        self
+        """
+        self.n_features_in_ = held.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if held.names is not None:
+            self.feature_names_in_ = np.array(held.names, object)
+        operator, pilot, seed = self._prepare(held.pilot)
+        sketch = held.sketch(operator, on_bad)
+        if sketch.count < self.n_clusters and not held.weighted:
+            raise RowsError(f"n_samples={sketch.count} should be >= n_clusters={self.n_clusters}.")
+        self._adopt(sketch, pilot, seed)
+        if decode:
+            self._decode()
+            if self.compute_labels and held.lazy:
+                self.inertia_, used = held.misfit(self.to_model())
+                self.labels_ = held.nearest(self.to_model())
+                self._warn_of_unused(int((used > 0).sum()))
+        return self
+
+    def _opened(self, X: Any, sample_weight: Any = None) -> Any:
+        """Return rows that an engine holds, if their columns are those of the fit."""
+        from qckm import engines
+
+        held = engines.open_partitions(X, sample_weight=sample_weight)
+        held.require_columns(self.operator_)
+        return held
+
+    @staticmethod
+    def _draw_pilot(rows: npt.NDArray[Any], weights: Floats | None, rng: np.random.Generator) -> Pilot:
         try:
-            pilot = draw_pilot(rows, weights, for_pilot)
+            return draw_pilot(rows, weights, rng)
         except RowsError:  # the pilot holds a NaN or an infinity: name the row in the user's own numbering
             for start in range(0, len(rows), _BLOCK):
-                _finite(rows[start : start + _BLOCK], start)
+                block = rows[start : start + _BLOCK]
+                require_finite(block, block.min(axis=0), block.max(axis=0), start)
             raise
+
+    def _prepare(self, draw: Callable[[np.random.Generator], Pilot]) -> tuple[SketchOperator, Hints, int]:
+        """Draw the operator from a pilot; return it with what the pilot suggests and the decoder's seed."""
+        for_pilot, for_operator, for_decoder = spawn(self.random_state, 3)
+        pilot = draw(for_pilot)
         wanted = None if self.n_frequencies == "auto" else self.n_frequencies
         settings = choose_settings(pilot, self.n_clusters, for_pilot, wanted, self.law)
         operator = SketchOperator.draw(
-            n_features=rows.shape[1],
+            n_features=pilot.rows.shape[1],
             n_frequencies=settings.n_frequencies,
             scale=settings.scale if self.scale == "auto" else self.scale,
             law=settings.law if self.law == "auto" else self.law,
@@ -374,13 +447,15 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     def _label(self, rows: npt.NDArray[Any], weights: Floats | None) -> None:
         self.labels_, squares = self._nearest(rows)
         self.inertia_ = self._inertia(squares, weights)
-        used = np.unique(self.labels_).size
+        self._warn_of_unused(np.unique(self.labels_).size)
+
+    def _warn_of_unused(self, used: int) -> None:
         if used < self.n_clusters:
             warnings.warn(
                 f"Only {used} of {self.n_clusters} centroids are the nearest of some row: fewer distinct rows than "
                 "n_clusters, or a search that missed some (raise n_init or n_frequencies).",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _nearest(self, rows: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int32], Floats]:
@@ -390,17 +465,6 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             return nearest(rows, self.cluster_centers_)
         return nearest(rows / units, self.cluster_centers_ / units)
 
-    def _blocks(self, rows: npt.NDArray[Any]) -> Iterator[Floats]:
-        """Yield finite rows from the origin on, so that distances do not lose digits to a large offset, in units."""
-        for start in range(0, len(rows), _BLOCK):
-            block = rows[start : start + _BLOCK]
-            _finite(block, start)
-            yield (block.astype(np.float64) - self.operator_.origin) / self.operator_.units
-
     @staticmethod
     def _inertia(squares: Floats, weights: Floats | None) -> float:
         return float(squares.sum() if weights is None else weights @ squares)
-
-
-def _finite(rows: npt.NDArray[Any], first_row: int) -> None:
-    require_finite(rows, rows.min(axis=0), rows.max(axis=0), first_row)

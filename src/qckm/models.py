@@ -87,15 +87,15 @@ class Model:
         """The names of the columns, made up where there are none."""
         return self.feature_names or tuple(f"feature {number}" for number in range(self.centers.shape[1]))
 
-    def nearest(self, X: Any) -> tuple[npt.NDArray[np.int32], Floats]:
+    def nearest(self, X: Any, n_jobs: int | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
         """Return the nearest centroid of each row X: (rows, n), and the distance to it, in units."""
         from qckm.nearest import nearest  # numba takes its time to import
 
         rows = as_rows(X, self.centers.shape[1])
         if (self.units == 1).all():
-            labels, squares = nearest(rows, self.centers)
+            labels, squares = nearest(rows, self.centers, n_jobs)
         else:
-            labels, squares = nearest(rows / self.units, self.centers / self.units)
+            labels, squares = nearest(rows / self.units, self.centers / self.units, n_jobs)
         return labels, np.sqrt(squares)
 
     def predict(self, X: Any) -> npt.NDArray[np.int32]:

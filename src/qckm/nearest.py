@@ -18,6 +18,7 @@ from qckm.rows import Floats, require_finite
 
 _TILE = 256  # rows: a tile of ten features is within the first-level cache
 _CHUNK = 1 << 15  # rows a thread takes at a time
+_BLOCK = 1 << 16  # rows whose distances to all centroids are worked out at a time
 
 
 def nearest(rows: npt.NDArray[Any], centers: Floats, n_jobs: int | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
@@ -35,6 +36,21 @@ def nearest(rows: npt.NDArray[Any], centers: Floats, n_jobs: int | None = None) 
     n_tasks = -(-len(rows) // _CHUNK)
     share(work, n_tasks, count_threads(n_jobs) if n_tasks > 1 else 1)
     return labels, squares
+
+
+def distances(rows: npt.NDArray[Any], centers: Floats, origin: Floats, units: Floats) -> Floats:
+    """Return the distance of each row (rows, n) to each of the centers (K, n), in units.
+
+    Rows count from the origin, so that distances do not lose digits to a large offset.
+    """
+    from sklearn.metrics.pairwise import euclidean_distances  # takes seconds to import
+
+    moved, out = (centers - origin) / units, np.empty((len(rows), len(centers)))
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK]
+        require_finite(block, block.min(axis=0), block.max(axis=0), start)
+        out[start : start + _BLOCK] = euclidean_distances((block.astype(np.float64) - origin) / units, moved)
+    return out
 
 
 @compiled

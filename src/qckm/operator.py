@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from qckm import seeded, signatures
 from qckm.arguments import as_count, as_jobs, as_names, as_origin, as_steps, as_units, per_frequency, power_of_two_below
+from qckm.elsewhere import engine_of
 from qckm.errors import OperatorError, RowsError
 from qckm.frequencies import Law, draw_frequencies, draw_norms, get_law
 from qckm.kernels import reference as kernel
@@ -380,6 +381,7 @@ class SketchOperator:
         ----------
         X : array-like of shape (rows, n)
             NumPy (memmaps too), pandas, polars, pyarrow; float32, float64 or integers. NaN and infinity are refused.
+            Dask arrays, data frames and bags, Spark DataFrames and Ray datasets are sketched where they are.
         sample_weight : array-like of shape (rows,), optional
             Whole numbers count a row that often, exactly; other weights make the sum a float64 one, and slower.
         n_jobs : int, optional
@@ -392,6 +394,10 @@ class SketchOperator:
         """
         from qckm.sketch import Sketch
 
+        if engine_of(X):
+            from qckm import engines
+
+            return engines.sketch(self, X, sample_weight=sample_weight, n_jobs=as_jobs(n_jobs))
         require_names(X, self.feature_names)
         rows = as_rows(X, self.n_features)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))

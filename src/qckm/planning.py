@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -67,7 +68,31 @@ def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Plann
     >>> planned.operator.units.round(-1).tolist(), planned.operator.n_frequencies
     ([0.0, 980.0], 100)
     """
-    n, n_clusters = source.n_features, plan.n_clusters
+    drawn: list[int] = []
+
+    def draw(rng: np.random.Generator) -> Pilot:
+        pilot = draw_pilot(sample_rows(source, PILOT_ROWS, rng), None, rng)
+        drawn.append(int(pilot.weights.sum()))
+        return pilot
+
+    planned = plan_operator(source.selection.names, source.feature_names, draw, plan, want_hints)
+    if not (source.once and drawn):
+        return planned
+    words = (
+        f"the scale is that of the first {drawn[0]} rows of the pipe: if the others differ, use --operator or --scale"
+    )
+    return replace(planned, words=(*planned.words, words))
+
+
+def plan_operator(
+    names: Sequence[str],
+    feature_names: tuple[str, ...] | None,
+    draw: Callable[[np.random.Generator], Pilot],
+    plan: Plan,
+    want_hints: bool = False,
+) -> Planned:
+    """Draw the operator for columns of these names; `draw` gives a pilot of them, wherever they are."""
+    n, n_clusters = len(names), plan.n_clusters
     if n_clusters is None and (plan.scale is None or plan.n_frequencies is None):
         raise OperatorError("Expected the number of clusters (-k), or both --scale and --frequencies, got neither.")
     for_pilot, for_operator, _ = spawn(plan.seed, 3)
@@ -75,21 +100,16 @@ def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Plann
     m = plan.n_frequencies or choose_n_frequencies(n, n_clusters or 1)
     words: list[str] = []
     if plan.scale is None or plan.standardize or want_hints:
-        pilot = draw_pilot(sample_rows(source, PILOT_ROWS, for_pilot), None, for_pilot)
+        pilot = draw(for_pilot)
         if plan.standardize:
             units = _deviations(pilot)
-            constant = [name for name, unit in zip(source.selection.names, units, strict=True) if unit == 0]
+            constant = [name for name, unit in zip(names, units, strict=True) if unit == 0]
             units[units == 0] = 1.0
             if constant:
                 words.append(f"constant in the pilot, left as they are: {', '.join(constant)}")
         pilot_in_units = Pilot(pilot.rows / units, pilot.weights)
         settings = choose_settings(pilot_in_units, n_clusters or 1, for_pilot, m, plan.law)
         scale, origin = plan.scale or settings.scale, settings.origin * units
-        if source.once:
-            words.append(
-                f"the scale is that of the first {int(pilot.weights.sum())} rows of the pipe: "
-                "if the others differ, use --operator or --scale"
-            )
     operator = SketchOperator.draw(
         n_features=n,
         n_frequencies=m,
@@ -100,7 +120,7 @@ def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Plann
         origin=origin,
         units=units,
         random_state=for_operator,
-        feature_names=source.feature_names,
+        feature_names=feature_names,
     )
     hints = None if pilot is None or not n_clusters else _hints(pilot, settings, operator)
     return Planned(operator, hints, tuple(words))

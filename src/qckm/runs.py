@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from qckm.elsewhere import engine_of
 from qckm.errors import RowsError, SourceError
 from qckm.operator import SketchOperator
 from qckm.sketch import Sketch
@@ -32,7 +33,8 @@ def sketch_source(operator: SketchOperator, data: Any, columns: Any = None, on_b
     ----------
     operator : SketchOperator
     data : Source, or anything `qckm.open_source` opens
-        Paths, globs and folders of Parquet, CSV, Arrow or NumPy files, frames, arrays, tensors.
+        Paths, globs and folders of Parquet, CSV, Arrow or NumPy files, frames, arrays, tensors. Dask collections, Spark
+        DataFrames and Ray datasets are sketched where they are.
     columns : sequence of str, optional
         The columns to read; by default those that the operator knows, or all.
     on_bad : {"error", "skip"}
@@ -51,6 +53,10 @@ def sketch_source(operator: SketchOperator, data: Any, columns: Any = None, on_b
     >>> sketch.count, sketch.skipped
     (1, 1)
     """
+    if engine_of(data):
+        from qckm import engines
+
+        return engines.sketch(operator, data, columns, on_bad=on_bad, usual=operator.feature_names)
     source = data if isinstance(data, Source) else open_source(data, columns, usual=operator.feature_names)
     state = State(operator.empty())
     for found in states(operator, source, state, on_bad):
@@ -72,18 +78,21 @@ def states(
             yield state
 
 
-def sketch_batch(operator: SketchOperator, batch: Batch, on_bad: OnBad) -> Sketch:
+def sketch_batch(
+    operator: SketchOperator, batch: Batch, on_bad: OnBad, weights: Any = None, n_jobs: int | None = None
+) -> Sketch:
     """Sketch one batch. The kernel looks for bad rows as it goes: only where it finds one are they looked up."""
     try:
-        return operator.sketch(batch.rows)
+        return operator.sketch(batch.rows, weights, n_jobs)
     except RowsError:
         if on_bad == "error":
             batch.require_finite()
             raise
-        good = batch.finite_rows()
-        if len(good) == len(batch.rows):
+        good = batch.finite()
+        if good.all():
             raise
-        return replace(operator.sketch(good), skipped=len(batch.rows) - len(good))
+        left = None if weights is None else weights[good]
+        return replace(operator.sketch(batch.rows[good], left, n_jobs), skipped=int((~good).sum()))
 
 
 def require_columns(operator: SketchOperator, source: Source) -> None:

@@ -71,15 +71,26 @@ def draw_pilot(
     size: int = PILOT_ROWS,
 ) -> Pilot:
     """Draw at most `size` of the rows X: (rows, n), from all of them, in proportion to their weights."""
-    n_rows = len(X)
-    counts = np.ones(n_rows) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    if n_rows > size:
-        if sample_weight is None:
-            chosen = np.sort(rng.choice(n_rows, size, replace=False))
-        else:
-            edges = np.cumsum(counts)
-            chosen = np.sort(np.searchsorted(edges, rng.random(size) * edges[-1], side="right"))
-        X, counts = X[chosen], np.ones(size)
+    counts = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+    chosen = choose_rows(len(X), counts, rng, size)
+    return pilot_of(X, counts) if chosen is None else pilot_of(X[chosen], None)
+
+
+def choose_rows(
+    n_rows: int, weights: npt.NDArray[Any] | None, rng: np.random.Generator, size: int = PILOT_ROWS
+) -> npt.NDArray[np.int64] | None:
+    """Choose `size` row numbers in proportion to the weights, sorted; None where there are no more rows than that."""
+    if n_rows <= size:
+        return None
+    if weights is None:
+        return np.sort(rng.choice(n_rows, size, replace=False))
+    edges = np.cumsum(weights)
+    return np.sort(np.searchsorted(edges, rng.random(size) * edges[-1], side="right"))
+
+
+def pilot_of(X: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None) -> Pilot:
+    """Return the pilot that rows X: (rows, n) and their weights are; refuse what k-means cannot add up."""
+    counts = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, np.float64)
     rows = np.asarray(X, np.float64)
     require_finite(rows, rows.min(axis=0), rows.max(axis=0))
     largest = np.abs(rows).max()

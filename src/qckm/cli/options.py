@@ -109,4 +109,13 @@ decode_options = _chain(
     ),
 )
 
+engine_options = _chain(
+    click.option(
+        "--engine",
+        type=click.Choice(["dask", "spark", "ray"]),
+        help="Sketch Parquet files, or URLs, that this engine reads. [default: this process]",
+    ),
+    click.option("--address", help="Where its scheduler or master is. [default: a cluster of this machine's cores]"),
+)
+
 clusters_option = click.option("--clusters", "-k", type=click.IntRange(min=1), required=True, help="How many: K.")

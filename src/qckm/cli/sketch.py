@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from qckm import checkpoints
-from qckm.cli import options, sketching
+from qckm.cli import elsewhere, options, sketching
 from qckm.cli.talk import Talk, duration, talk_options
 from qckm.planning import Plan
 from qckm.sketch import Sketch
@@ -22,6 +22,7 @@ from qckm.sketch import Sketch
 @options.plan_options
 @options.data_options
 @options.run_options
+@options.engine_options
 @click.option("--every", type=options.Duration(), help="Write a snapshot of the sum so far every 60s, 5m, 1h …")
 @talk_options
 def command(
@@ -34,6 +35,8 @@ def command(
     on_bad: Any,
     resume: bool,
     checkpoint_every: float,
+    engine: str | None,
+    address: str | None,
     every: float | None,
     talk: Talk,
     **plan: Any,
@@ -45,6 +48,7 @@ def command(
       qckm sketch 'part*.parquet' --operator fleet.qckm -o out.qckm --resume
       qckm sketch 'part*.parquet' --scale 2 --frequencies 500 --seed 1 -o out.qckm
       qckm sketch logs.csv.gz --columns bytes,seconds -k 20 --standardize -o out.qckm
+      qckm sketch 's3://bucket/rows/*.parquet' --operator fleet.qckm --engine dask --address tcp://… -o out.qckm
       tail -F log.csv | qckm sketch - --operator fleet.qckm --every 60s -o 'snapshots/{time}.qckm'
 
     Killed or stopped, the same command with --resume goes on where it was, and gives the same bytes.
@@ -59,6 +63,11 @@ def command(
         raise click.UsageError("--json and the sketch both go to stdout: give the sketch a name with -o.")
     if every and target == "-":
         raise click.UsageError("Snapshots need a name: -o snapshot.qckm, or -o 'snapshots/{time}.qckm'.")
+    if engine or address:
+        _sketch_elsewhere(
+            data, columns, dtype, on_bad, wishes, operator_file, target, engine, address, resume, every, talk
+        )
+        return
     number = 0
 
     def name() -> str:
@@ -82,3 +91,34 @@ def command(
     words = sketching.summary(done.sketch, size, done.source.n_bytes)
     talk.say(f"{name() if target != '-' else 'sketch'}: {words}, in {duration(done.seconds['sketch'])}")
     talk.facts({"output": name(), **sketching.facts_of(done, size)})
+
+
+def _sketch_elsewhere(
+    data: tuple[str, ...],
+    columns: Any,
+    dtype: str,
+    on_bad: Any,
+    plan: Plan,
+    operator_file: str | None,
+    target: str,
+    engine: str | None,
+    address: str | None,
+    resume: bool,
+    every: float | None,
+    talk: Talk,
+) -> None:
+    """Have an engine read the data and sketch them where they are."""
+    if engine is None:
+        raise click.UsageError("--address is that of an engine: name it with --engine dask, spark or ray.")
+    if resume or every or dtype != "auto":
+        raise click.UsageError(
+            "--resume, --every and --dtype are for data that this process reads: leave out --engine."
+        )
+    if "-" in data:
+        raise click.UsageError("Standard input is here, not where the engine is: leave out --engine.")
+    done = elsewhere.sketch_paths(elsewhere.Work(data, columns, on_bad, plan, operator_file), engine, address, talk)
+    size = sketching.write_sketch(done.sketch, target)
+    sketching.remark(done.sketch, talk)
+    words = sketching.summary(done.sketch, size, None)
+    talk.say(f"{target if target != '-' else 'sketch'}: {words}, in {duration(done.seconds['sketch'])}")
+    talk.facts({"output": target, **elsewhere.facts_of(done, size)})

@@ -109,7 +109,7 @@ def sketch_job(
     done = time.perf_counter()
     if save and want_hints and done - ready >= job.checkpoint_every:
         save(state)  # decoding may be stopped, too: it need not cost another pass
-    _remarks(state.sketch, talk)
+    remark(state.sketch, talk)
     return Sketched(state.sketch, source, planned.hints, {"prepare": ready - began, "sketch": done - ready})
 
 
@@ -182,7 +182,8 @@ def _options(job: Job, operator: SketchOperator | None) -> dict[str, Any]:
     }
 
 
-def _remarks(sketch: Sketch, talk: Talk) -> None:
+def remark(sketch: Sketch, talk: Talk) -> None:
+    """Say what the user should know of a sketch: rows that were left out or clipped."""
     if sketch.skipped:
         talk.say(f"skipped {sketch.skipped:,} bad rows")
     if sketch.saturated:

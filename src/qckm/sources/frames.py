@@ -18,7 +18,7 @@ def open_frame(frame: Any) -> BatchesTable:
     label = f"{type(frame).__module__.split('.')[0]} {type(frame).__name__}"
 
     def batches() -> tuple[pa.Schema, Iterator[Any], Callable[[], int]]:
-        reader = _reader(frame)
+        reader = read_frame(frame)
         return reader.schema, iter(reader), lambda: 0
 
     try:
@@ -38,7 +38,8 @@ def is_frame(value: Any) -> bool:
     return hasattr(value, "__arrow_c_stream__") or hasattr(value, "collect_schema") or hasattr(value, "to_batches")
 
 
-def _reader(frame: Any) -> pa.RecordBatchReader:
+def read_frame(frame: Any) -> pa.RecordBatchReader:
+    """Return a reader of a frame's batches, all columns."""
     if isinstance(frame, pa.RecordBatchReader):
         return frame
     if hasattr(frame, "collect_schema") and hasattr(frame, "collect"):  # a polars LazyFrame
@@ -59,7 +60,7 @@ def _reader(frame: Any) -> pa.RecordBatchReader:
 def _read_lazily(frame: Any) -> pa.RecordBatchReader:
     """Stream a polars lazy frame where this polars can; else collect it."""
     if not hasattr(frame, "collect_batches"):
-        return _reader(frame.collect())
+        return read_frame(frame.collect())
     schema = frame.head(0).collect().to_arrow().schema
     parts = frame.collect_batches(chunk_size=_BATCH_ROWS, maintain_order=True)
     batches = (batch for part in parts for batch in part.to_arrow().to_batches())

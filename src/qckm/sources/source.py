@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from qckm.errors import RowsError, SourceError
 from qckm.sources.table import Rows, Selection, Table
@@ -61,9 +62,13 @@ class Batch:
                 "such rows out and have them counted with --on-bad skip (on_bad='skip')."
             )
 
+    def finite(self) -> npt.NDArray[np.bool_]:
+        """Return which rows are finite throughout, (rows,)."""
+        return np.asarray(np.isfinite(self.rows).all(axis=1))
+
     def finite_rows(self) -> Rows:
         """Return the rows that are finite throughout."""
-        return self.rows[np.isfinite(self.rows).all(axis=1)]
+        return self.rows[self.finite()]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,78 @@
+"""The same sum on a cluster: Dask, Spark and Ray. One file an engine; none is imported before it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+from qckm.elsewhere import engine_of
+from qckm.engines.partitions import Partitions
+from qckm.errors import MissingExtraError, SourceError
+from qckm.operator import SketchOperator
+from qckm.runs import OnBad
+from qckm.sketch import Sketch
+
+__all__ = ["ENGINES", "Partitions", "import_engine", "open_partitions", "sketch"]
+
+ENGINES = ("dask", "spark", "ray")
+
+
+def import_engine(name: str) -> Any:
+    """Import `qckm.engines.<name>`; where the engine is not installed, say what to install."""
+    if name not in ENGINES:
+        raise SourceError(f"Expected an engine among {', '.join(ENGINES)}, got {name!r}.")
+    try:
+        return importlib.import_module(f"qckm.engines.{name}")
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f'{name} is not installed ({error}): pip install "qckm[{name}]"') from error
+
+
+def open_partitions(
+    data: Any,
+    columns: Sequence[str] | str | None = None,
+    usual: Sequence[str] | None = None,
+    sample_weight: Any = None,
+) -> Partitions:
+    """Return the rows that an engine holds: Dask arrays, frames and bags, Spark DataFrames, Ray datasets.
+
+    `usual` are the columns to read where none are asked for, if they are all there: those of an operator.
+    """
+    engine = engine_of(data)
+    if engine is None:
+        raise SourceError(f"Expected rows held by {', '.join(ENGINES)}, got {type(data).__name__}.")
+    found: Partitions = import_engine(engine).open_partitions(data, columns, usual, sample_weight)
+    return found
+
+
+def sketch(
+    operator: SketchOperator,
+    data: Any,
+    columns: Sequence[str] | str | None = None,
+    sample_weight: Any = None,
+    on_bad: OnBad = "error",
+    n_jobs: int | None = None,
+    usual: Sequence[str] | None = None,
+) -> Sketch:
+    """Sketch rows where they are: a sketch a partition, added up in a tree. `op.sketch` and `sketch_source` call this.
+
+    Parameters
+    ----------
+    operator : SketchOperator
+    data : Dask array, data frame or bag; Spark DataFrame; Ray dataset
+    columns : sequence of str, optional
+        The columns to read. A single name, of a Spark DataFrame or a Ray dataset, is a column of vectors.
+    sample_weight : optional
+        One weight a row: a Dask array or series of the same partitions; the name of a column in Spark and Ray.
+    on_bad : {"error", "skip"}
+        Rows with a null, NaN or infinity: refuse, or leave out and count in `skipped`.
+    n_jobs : int, optional
+        Threads of one task, 1 by default: the engine runs a task on each core.
+    usual : sequence of str, optional
+        The columns to read where none are asked for, if they are all there.
+
+    Returns
+    -------
+    Sketch
+    """
+    return open_partitions(data, columns, usual, sample_weight).sketch(operator, on_bad, n_jobs)

@@ -1,0 +1,109 @@
+"""Partitions: rows that an engine holds in parts. An engine says how a job is done on all of them; the rest is here."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from qckm import files
+from qckm.engines.jobs import Job
+from qckm.engines.labelling import LabelJob, sums_of
+from qckm.engines.sampling import SampleJob, rows_of_sample
+from qckm.engines.sketching import SketchJob
+from qckm.errors import RowsError, SourceError
+from qckm.models import Model
+from qckm.operator import SketchOperator
+from qckm.rows import Floats
+from qckm.runs import OnBad
+from qckm.scale import Pilot, pilot_of
+from qckm.sketch import Sketch
+
+_NOT_LAZY = (
+    "Only Dask arrays and frames are labelled by predict and transform. On Spark, qckm.engines.spark_ml "
+    "has a CompressiveKMeans with a model whose transform adds a column; on Ray, dataset.map_batches calls a function, "
+    "such as one with model.predict (to_model())."
+)
+
+
+class Partitions(ABC):
+    """Rows that an engine holds.
+
+    An engine's class sets these three, and defines `fold`.
+    """
+
+    n_features: int
+    names: tuple[str, ...] | None  # of the columns, where they have names
+    weighted: bool  # whether the rows have weights
+    lazy = False  # whether `nearest` and `distances` are there: results of a row each that stay with the engine
+
+    @abstractmethod
+    def fold(self, job: Job, some: np.random.Generator | None = None) -> bytes:
+        """Do a job on every partition and merge the results in a tree; b"" if there is no partition.
+
+        With `some`, a generator, only a few dozen of the partitions are chosen: enough for a sample.
+        """
+
+    def sketch(self, operator: SketchOperator, on_bad: OnBad = "error", n_jobs: int | None = None) -> Sketch:
+        """Sketch the rows; a task has one thread unless told otherwise, as engines run a task on each core."""
+        self.require_columns(operator)
+        found = self.fold(SketchJob(operator, self.names, on_bad, n_jobs or 1))
+        # The sum of no partitions, too, belongs to the operator the caller holds.
+        return operator.empty() + files.loads(found) if found else operator.empty()
+
+    def pilot(self, rng: np.random.Generator) -> Pilot:
+        """Draw a pilot across the partitions."""
+        seed = int(rng.integers(2**63))
+        rows = rows_of_sample(self.fold(SampleJob(seed, self.weighted), some=rng), self.n_features)
+        if not len(rows):  # the few that were looked into were empty, perhaps
+            rows = rows_of_sample(self.fold(SampleJob(seed, self.weighted)), self.n_features)
+        if not len(rows):
+            raise RowsError("Expected rows of finite numbers, found none in any partition.")
+        return pilot_of(rows, None)
+
+    def misfit(self, model: Model) -> tuple[float, Floats]:
+        """Return Σ w·d² of the rows to their centroids, and the number of rows of each centroid, (K,)."""
+        found = self.fold(LabelJob(model))
+        sums = sums_of(found) if found else np.zeros(1 + len(model.centers))
+        return float(sums[0]), sums[1:]
+
+    def nearest(self, model: Model) -> Any:
+        """Return the nearest centroid of each row, as the engine holds such things, not computed yet."""
+        raise SourceError(_NOT_LAZY)
+
+    def distances(self, model: Model, origin: Floats) -> Any:
+        """Return the distance of each row to each centroid, as the engine holds such things, not computed yet."""
+        raise SourceError(_NOT_LAZY)
+
+    def require_columns(self, operator: SketchOperator) -> None:
+        """Refuse rows whose columns are not the operator's, before any work is done."""
+        if self.n_features != operator.n_features:
+            raise RowsError(
+                f"Expected rows of {operator.n_features} features, as the operator has, got {self.n_features}."
+                + (f" Columns: {', '.join(self.names[:12])}." if self.names else "")
+            )
+        expected = operator.feature_names
+        if self.names and expected and self.names != expected:
+            raise RowsError(
+                f"Expected columns {', '.join(expected[:12])}, as the operator has, got {', '.join(self.names[:12])}. "
+                "Select them in this order: qckm.sketch_source(operator, data, columns=[…])."
+            )
+
+
+def select_names(held: Sequence[Any], columns: Sequence[str] | None, usual: Sequence[str] | None) -> list[Any]:
+    """Return the columns to read: those asked for, else the usual ones if all are there, else all."""
+    if columns is None and usual is not None and set(usual) <= set(held):
+        columns = usual
+    wanted = list(held if columns is None else columns)
+    missing = [str(name) for name in wanted if name not in held]
+    if missing:
+        raise SourceError(
+            f"Expected the column(s) {', '.join(missing)}, got {', '.join(str(name) for name in list(held)[:30])}."
+        )
+    if len(set(wanted)) != len(wanted):
+        raise SourceError(f"Expected each column once, got {', '.join(map(str, wanted))}.")
+    if not wanted:
+        raise SourceError("Expected columns, got none.")
+    return wanted

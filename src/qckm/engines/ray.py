@@ -1,0 +1,146 @@
+"""Ray Data datasets: a sketch a block, merged in a tree of tasks.
+
+Ray gives a task no number of its block: random draws are seeded by what is in it. And it has no way to read some blocks
+only, so that a pilot costs a pass: pass an operator, or `scale`, where that is too much.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import ray
+import ray.data
+from ray.exceptions import RayError
+
+from qckm.engines.arrow import blocks_of, vectors_of
+from qckm.engines.jobs import Job, merge_parts, run_part, translated
+from qckm.engines.partitions import Partitions, select_names
+from qckm.errors import RowsError, SourceError
+
+# Results that one task merges.
+FAN_IN = 32
+
+
+class RayPartitions(Partitions):
+    """A Ray dataset.
+
+    Parameters
+    ----------
+    dataset : ray.data.Dataset
+    columns : sequence of str, or str
+        Columns of numbers; a single name is that of a column of vectors (tensors or lists).
+    usual : sequence of str, optional
+        The columns where none are asked for; all by default.
+    weight : str, optional
+        The column of the weights.
+    """
+
+    def __init__(
+        self,
+        dataset: ray.data.Dataset,
+        columns: Sequence[str] | str | None = None,
+        usual: Sequence[str] | None = None,
+        weight: str | None = None,
+    ) -> None:
+        if weight is not None and not isinstance(weight, str):
+            raise SourceError(f"Expected the name of a column as sample_weight, got {type(weight).__name__}.")
+        schema = dataset.schema()
+        if schema is None:
+            raise RowsError("Expected rows, got an empty dataset.")
+        held = [name for name in schema.names if name != weight]
+        if weight is not None and weight not in schema.names:
+            raise SourceError(f"Expected the column {weight!r} of weights, got {', '.join(held[:30])}.")
+        self._weight, self.weighted = weight, weight is not None
+        # An array makes a dataset of one column of tensors, "data".
+        self._vector = isinstance(columns, str) or (columns is None and held == ["data"])
+        self._columns = select_names(held, [columns] if isinstance(columns, str) else columns, usual)
+        extra = [] if weight is None else [weight]
+        self._dataset = (
+            dataset if self._columns + extra == list(schema.names) else dataset.select_columns(self._columns + extra)
+        )
+        self.names = None if self._vector else tuple(self._columns)
+        self.n_features = self._width() if self._vector else len(self._columns)
+
+    def fold(self, job: Job, some: np.random.Generator | None = None) -> bytes:
+        """Do a job; of all blocks, whatever `some` says."""
+        shipped = job.dumps()
+        settings = {"job": shipped, "columns": self._columns, "weight": self._weight, "vector": self._vector}
+        with translated(RayError):
+            parts = self._dataset.map_batches(_part, batch_size=None, batch_format="pyarrow", fn_kwargs=settings)
+            return _merge_tree(parts.to_arrow_refs(), shipped)
+
+    def _width(self) -> int:
+        first = self._dataset.take_batch(1, batch_format="pyarrow")
+        return int(vectors_of(first.column(self._columns[0])).shape[1])
+
+
+def open_partitions(
+    data: Any, columns: Sequence[str] | str | None = None, usual: Sequence[str] | None = None, sample_weight: Any = None
+) -> RayPartitions:
+    """Return the rows of a Ray dataset."""
+    if not hasattr(data, "map_batches"):
+        raise SourceError(
+            f"Expected a Ray dataset, got {type(data).__name__}: ray.data.from_numpy_refs, from_arrow_refs…"
+        )
+    return RayPartitions(data, columns, usual, sample_weight)
+
+
+@contextlib.contextmanager
+def reading(paths: Sequence[str], address: str | None = None) -> Iterator[ray.data.Dataset]:
+    """Give a dataset of Parquet files at paths or URLs, on the cluster at an address or on all cores of this machine.
+
+    Where Ray is running in this process already, it is used, and goes on; else it ends with the context.
+    """
+    ours = not ray.is_initialized()
+    if ours:
+        ray.init(address=address, include_dashboard=False if address is None else None, log_to_driver=False)
+    try:
+        yield ray.data.read_parquet([found for path in paths for found in _expanded(path)])
+    finally:
+        if ours:
+            ray.shutdown()
+
+
+def _expanded(path: str) -> list[str]:
+    """Return the files of a pattern, which Ray does not read; a path of this machine is made absolute for workers."""
+    if "://" in path:
+        return [path]
+    found = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else [path]
+    if not found:
+        raise SourceError(f"{path}: expected files, found none of that pattern.")
+    return [os.path.abspath(name) for name in found]
+
+
+def _part(table: pa.Table, job: bytes, columns: list[str], weight: str | None, vector: bool) -> pa.Table:
+    blocks = list(blocks_of([table], columns, weight, vector))
+    number = zlib.crc32(np.ascontiguousarray(blocks[0][0][:64]).tobytes()) if blocks else 0
+    return _row(run_part(job, blocks, number, "a block"))
+
+
+def _merge_tree(refs: list[Any], job: bytes) -> bytes:
+    """Merge results where they lie, FAN_IN at a time, until one is left: the driver sees that one only."""
+    merge, shipped = ray.remote(_merge), ray.put(job)
+    while len(refs) > 1:
+        refs = [merge.remote(shipped, *refs[start : start + FAN_IN]) for start in range(0, len(refs), FAN_IN)]
+    parts = _parts(ray.get(refs))
+    return merge_parts(job, parts) if parts else b""
+
+
+def _merge(job: bytes, *tables: pa.Table) -> pa.Table:
+    parts = _parts(tables)
+    return _row(merge_parts(job, parts)) if parts else tables[0]
+
+
+def _parts(tables: Sequence[pa.Table]) -> list[bytes]:
+    return [part for table in tables if table.num_rows for part in table.column("part").to_pylist()]
+
+
+def _row(part: bytes) -> pa.Table:
+    return pa.table({"part": pa.array([part], pa.binary())})

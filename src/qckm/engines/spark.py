@@ -1,0 +1,201 @@
+"""Spark DataFrames: Arrow batches in, one binary row a partition out, merged in executors before the driver sees them.
+
+`qckm.engines.spark_ml` has the estimator and the model of pyspark.ml, `qckm.engines.spark_stream` the sum of a stream.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.errors import PySparkException
+from pyspark.ml.functions import vector_to_array
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, NumericType, StructType
+
+from qckm.engines.arrow import blocks_of
+from qckm.engines.jobs import Job, merge_parts, run_part, translated
+from qckm.engines.partitions import Partitions, select_names
+from qckm.engines.sampling import choose_parts
+from qckm.errors import RowsError, SourceError
+
+_SCHEMA = "part binary"
+_FEATURES = "features"
+
+
+class SparkPartitions(Partitions):
+    """A Spark DataFrame.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    columns : sequence of str, or str
+        Columns of numbers; a single name is that of a column of vectors or arrays.
+    usual : sequence of str, optional
+        The columns where none are asked for; all by default.
+    weight : str, optional
+        The column of the weights.
+    """
+
+    def __init__(
+        self,
+        frame: DataFrame,
+        columns: Sequence[str] | str | None = None,
+        usual: Sequence[str] | None = None,
+        weight: str | None = None,
+    ) -> None:
+        if weight is not None and not isinstance(weight, str):
+            raise SourceError(f"Expected the name of a column as sample_weight, got {type(weight).__name__}.")
+        held = [name for name in frame.columns if name != weight]
+        if weight is not None and weight not in frame.columns:
+            raise SourceError(f"Expected the column {weight!r} of weights, got {', '.join(held[:30])}.")
+        self._weight, self.weighted = weight, weight is not None
+        self._vector = isinstance(columns, str)
+        if isinstance(columns, str):
+            select_names(held, [columns], None)
+            self._columns, self.names = [_FEATURES], None
+            picked = [array_of(frame, columns).alias(_FEATURES)]
+            self.n_features = _width(frame, columns)
+        else:
+            self._columns = select_names(held, columns, usual)
+            self.names = tuple(self._columns)
+            require_numbers(frame.schema, self._columns)
+            picked = [by_name(name) for name in self._columns]
+            self.n_features = len(self._columns)
+        self._frame = frame.select(*picked, *([] if weight is None else [by_name(weight)]))
+
+    def fold(self, job: Job, some: np.random.Generator | None = None) -> bytes:
+        """Do a job; the partial results cross the network once, to be merged, and the driver gets a few of them."""
+        shipped, columns, weight, vector = job.dumps(), self._columns, self._weight, self._vector
+        # A function inside a function travels by value: with it go bytes and strings, and the names of our functions.
+        parts = self._frame.mapInArrow(lambda batches: _part(batches, shipped, columns, weight, vector), _SCHEMA)
+        with translated(PySparkException):
+            if some is not None:
+                chosen = _chosen_parts(parts, some)
+                if chosen is not None:
+                    return merge_parts(shipped, chosen) if chosen else b""
+            # Rebalanced by size: 64 MB of results go to one merging task, whatever the number of partitions.
+            merged = parts.hint("rebalance").mapInArrow(lambda batches: _merge(batches, shipped), _SCHEMA)
+            found = [bytes(row.part) for row in merged.collect()]
+        return merge_parts(shipped, found) if found else b""
+
+
+def open_partitions(
+    data: Any, columns: Sequence[str] | str | None = None, usual: Sequence[str] | None = None, sample_weight: Any = None
+) -> SparkPartitions:
+    """Return the rows of a Spark DataFrame."""
+    if not hasattr(data, "mapInArrow"):
+        raise SourceError(f"Expected a Spark DataFrame, got {type(data).__name__}.")
+    return SparkPartitions(data, columns, usual, sample_weight)
+
+
+@contextlib.contextmanager
+def reading(paths: Sequence[str], address: str | None = None) -> Iterator[DataFrame]:
+    """Give a DataFrame of Parquet files at paths or URLs, on a master (local[4], spark://…, yarn) or on all cores here.
+
+    Where a session is running already, it is used, and goes on; else one is started, and ends with the context.
+    """
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        yield _read(running, paths)
+        return
+    builder = SparkSession.builder.appName("qckm").master(address or "local[*]")
+    if address is None or address.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Spark's default is whichever python3 comes first
+        builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
+        builder = builder.config("spark.ui.enabled", "false").config("spark.log.level", "ERROR")
+    session = builder.getOrCreate()
+    try:
+        yield _read(session, paths)
+    finally:
+        session.stop()
+
+
+def _read(session: SparkSession, paths: Sequence[str]) -> DataFrame:
+    try:
+        return session.read.parquet(*paths)
+    except PySparkException as error:  # no such path, no Parquet
+        raise SourceError(str(error).splitlines()[0]) from error
+
+
+def array_of(frame: DataFrame, column: str) -> Any:
+    """Return a column of vectors (pyspark.ml) or arrays as a column of arrays."""
+    kind = frame.schema[column].dataType
+    if type(kind).__name__ == "VectorUDT":
+        return vector_to_array(by_name(column))
+    if isinstance(kind, ArrayType) and isinstance(kind.elementType, NumericType):
+        return by_name(column)
+    raise SourceError(
+        f"Expected {column!r} to be a column of vectors or arrays, got {kind.simpleString()}: "
+        "give several columns of numbers as a list."
+    )
+
+
+def require_numbers(schema: StructType, columns: Sequence[str]) -> None:
+    """Refuse columns that are not numbers."""
+    wrong = [
+        f"{name} ({schema[name].dataType.simpleString()})"
+        for name in columns
+        if not isinstance(schema[name].dataType, NumericType) and schema[name].dataType.simpleString() != "boolean"
+    ]
+    if wrong:
+        raise SourceError(f"Expected columns of numbers, got {', '.join(wrong[:5])}. Choose them with columns=[…].")
+
+
+def _part(
+    batches: Iterable[Any], job: bytes, columns: list[str], weight: str | None, vector: bool
+) -> Iterator[pa.RecordBatch]:
+    number = TaskContext.get().partitionId()
+    yield _row(run_part(job, blocks_of(batches, columns, weight, vector), number))
+
+
+def _merge(batches: Iterable[Any], job: bytes) -> Iterator[pa.RecordBatch]:
+    merged = b""
+    for batch in batches:
+        parts = batch.column(0).to_pylist()
+        merged = merge_parts(job, [merged, *parts] if merged else parts)
+    if merged:
+        yield _row(merged)
+
+
+def _row(part: bytes) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([part], pa.binary())], ["part"])
+
+
+def _chosen_parts(parts: DataFrame, rng: np.random.Generator) -> list[bytes] | None:
+    """Return the results of a few partitions, computing no others; None where a session cannot do that (Connect)."""
+    try:
+        rdd = parts.rdd
+        count = rdd.getNumPartitions()
+    except (AttributeError, NotImplementedError, PySparkException):
+        return None
+    chosen = choose_parts(count, rng)
+    if len(chosen) == count:
+        return None  # all of them are merged in the executors
+    rows = rdd.context.runJob(rdd, _identity, chosen)
+    return [bytes(row.part) for row in rows]
+
+
+def _identity(rows: Any) -> Any:
+    return rows
+
+
+def _width(frame: DataFrame, column: str) -> int:
+    """Return the length of the vectors: of the first one there is."""
+    array = array_of(frame, column)
+    first = frame.select(F.size(array).alias("width")).where(array.isNotNull()).first()
+    if first is None:
+        raise RowsError(f"Expected vectors in {column!r}, got none.")
+    return int(first.width)
+
+
+def by_name(name: str) -> Any:
+    """Return a column by its name, whatever is in it."""
+    return F.col(f"`{name.replace('`', '``')}`")  # a dot in a name is no path

@@ -1,0 +1,74 @@
+"""The sum of a Structured Streaming query: each batch is counted once, also when Spark runs it again after a crash."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from qckm import checkpoints, engines
+from qckm.checkpoints import Checkpoint
+from qckm.errors import CheckpointError
+from qckm.operator import SketchOperator
+from qckm.runs import OnBad, State
+from qckm.sketch import Sketch
+
+_BATCH = "spark batch"
+_OPERATOR = "operator"
+
+
+class StreamSketch:
+    """Adds up the batches of a stream: `stream.writeStream.foreachBatch(StreamSketch(op, "sum.checkpoint"))`.
+
+    Spark promises to run every batch at least once, in order, and to give a batch that it runs again the same number
+    and the same rows. The sum and the number of the last batch in it are replaced together, in one file, atomically: a
+    batch whose number is in the file already is passed over.
+
+    Parameters
+    ----------
+    operator : SketchOperator
+    path : path
+        A file of the driver that outlives it: as lasting as the query's own checkpointLocation, and used with no other.
+    columns : sequence of str, or str, optional
+        As in `qckm.engines.sketch`; by default the operator's.
+    on_bad : {"error", "skip"}
+    """
+
+    def __init__(
+        self,
+        operator: SketchOperator,
+        path: str | os.PathLike[str],
+        columns: Sequence[str] | str | None = None,
+        on_bad: OnBad = "error",
+    ) -> None:
+        self._path, self._columns, self._on_bad = os.fspath(path), columns, on_bad
+        found = checkpoints.load(self._path)
+        if found is None:
+            self._batch, self._sketch = -1, operator.empty()
+            return
+        if _BATCH not in found.options:
+            raise CheckpointError(f"{self._path}: expected the checkpoint of a stream, got one of `qckm sketch`.")
+        if found.state.sketch.operator != operator:
+            raise CheckpointError(f"{self._path}: expected the sum of this operator, got that of another.")
+        self._batch, self._sketch = int(found.options[_BATCH]), found.state.sketch
+
+    @property
+    def sketch(self) -> Sketch:
+        """The sum so far."""
+        return self._sketch
+
+    @property
+    def batch(self) -> int:
+        """The number of the last batch in the sum; −1 before the first."""
+        return self._batch
+
+    def __call__(self, batch: Any, number: int) -> None:
+        """Add a batch, unless it was added before."""
+        if number <= self._batch:
+            return
+        operator = self._sketch.operator
+        more = engines.sketch(operator, batch, self._columns, on_bad=self._on_bad, usual=operator.feature_names)
+        total = self._sketch + more
+        notes = {_BATCH: number, _OPERATOR: operator.fingerprint}
+        checkpoints.save(Checkpoint(State(total), (), notes), self._path)
+        self._batch, self._sketch = number, total

@@ -1,0 +1,142 @@
+"""One sketch a group: GROUP BY whose aggregate is a sketch. In one pass, whatever the order of the rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from qckm.elsewhere import engine_of
+from qckm.errors import RowsError, SourceError
+from qckm.operator import SketchOperator
+from qckm.runs import OnBad, sketch_batch
+from qckm.sketch import Sketch
+from qckm.sources import Batch, Position
+from qckm.sources.arrow import columns_of, rows_of
+from qckm.sources.frames import is_frame, read_frame
+from qckm.sources.source import BATCH_BYTES
+from qckm.sources.table import Rows, Selection
+
+
+def sketch_by(
+    operator: SketchOperator,
+    table: Any,
+    by: str | Sequence[str],
+    columns: Sequence[str] | None = None,
+    on_bad: OnBad = "error",
+) -> dict[Any, Sketch]:
+    """Sketch a table group by group: a sketch of each device, day or customer, to be merged or decoded on its own.
+
+    Parameters
+    ----------
+    operator : SketchOperator
+    table : frame or path
+        pandas, polars (also lazy), Arrow tables, datasets and readers, DuckDB relations; a Parquet file or a folder of
+        them, whose hive partitions are columns.
+    by : str or sequence of str
+        The column, or columns, that make the groups.
+    columns : sequence of str, optional
+        The columns to sketch; by default those that the operator knows, or all others.
+    on_bad : {"error", "skip"}
+        As in `sketch_source`.
+
+    Returns
+    -------
+    dict
+        The sketch of each group, by its key, in the order in which groups appear: a value of the column, or a tuple of
+        the values of several. Nulls make a group, None. It is as large as there are groups.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, qckm
+    >>> op = qckm.SketchOperator.draw(n_features=1, n_frequencies=20, scale=1.0, random_state=0)
+    >>> table = pa.table({"device": ["a", "b", "a"], "x": [0.0, 5.0, 1.0]})
+    >>> sketches = qckm.sketch_by(op, table, by="device")
+    >>> {device: sketch.count for device, sketch in sketches.items()}
+    {'a': 2, 'b': 1}
+    >>> sum(sketches.values()) == op.sketch([[0.0], [5.0], [1.0]])
+    True
+    """
+    keys = (by,) if isinstance(by, str) else tuple(by)
+    reader, label = _opened(table)
+    selection = _selected(reader.schema, keys, columns, operator, label)
+    found: dict[Any, Sketch] = {}
+    row = 0
+    for batch in _batches(reader, len(selection.names)):
+        rows = rows_of(batch, selection)
+        try:
+            for key, part in _groups(batch, keys, rows):
+                group = Batch(part, f"{label}, group {key!r}", 0, selection.names, Position(), 0)
+                sketch = sketch_batch(operator, group, on_bad)
+                name = key[0] if isinstance(by, str) else key
+                found[name] = found[name] + sketch if name in found else sketch
+        except RowsError:
+            Batch(rows, label, row, selection.names, Position(), 0).require_finite()  # by its place in the table
+            raise
+        row += len(rows)
+    return found
+
+
+def _opened(table: Any) -> tuple[pa.RecordBatchReader, str]:
+    if isinstance(table, (str, os.PathLike)):
+        import pyarrow.dataset as ds
+
+        try:
+            return ds.dataset(os.fspath(table), partitioning="hive").scanner().to_reader(), os.fspath(table)
+        except pa.ArrowException as error:
+            raise SourceError(f"{os.fspath(table)}: expected Parquet: {error}") from error
+    if engine_of(table):
+        raise SourceError(
+            f"Groups of rows held by {engine_of(table)} are sketched there, with its own grouping: docs/scaling-out.md "
+            "has the recipe."
+        )
+    if not is_frame(table):
+        raise SourceError(f"Expected a table with named columns or a path, got {type(table).__name__}.")
+    return read_frame(table), type(table).__name__
+
+
+def _selected(
+    schema: pa.Schema, keys: tuple[str, ...], columns: Sequence[str] | None, operator: SketchOperator, label: str
+) -> Selection:
+    held = {column.name: column for column in columns_of(schema)}
+    names = columns or operator.feature_names or [name for name in held if name not in keys]
+    missing = [name for name in (*keys, *names) if name not in held]
+    if missing:
+        raise SourceError(f"{label}: expected the column(s) {', '.join(missing)}, got {', '.join(list(held)[:30])}.")
+    text = [f"{name} ({held[name].kind})" for name in names if not held[name].numeric]
+    if text:
+        raise SourceError(f"{label}: expected columns of numbers, got {', '.join(text[:5])}. Choose columns=[…].")
+    if len(names) != operator.n_features:
+        raise SourceError(
+            f"{label}: expected {operator.n_features} columns, as the operator has, got {len(names)}: "
+            f"{', '.join(names[:12])}. Choose columns=[…]."
+        )
+    return Selection(tuple(names))
+
+
+def _batches(reader: pa.RecordBatchReader, width: int) -> Iterator[pa.RecordBatch]:
+    height = max(1, BATCH_BYTES // (8 * width))
+    for batch in reader:
+        for start in range(0, batch.num_rows, height):
+            yield batch.slice(start, height)
+
+
+def _groups(batch: pa.RecordBatch, keys: tuple[str, ...], rows: Rows) -> Iterator[tuple[tuple[Any, ...], Rows]]:
+    """Yield each group of a batch: its key and its rows, sorted together so that they are sketched in one go."""
+    codes = np.zeros(batch.num_rows, np.int64)
+    for name in keys:
+        encoded = batch.column(name)
+        if not pa.types.is_dictionary(encoded.type):
+            encoded = encoded.dictionary_encode(null_encoding="encode")
+        indices = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
+        codes = codes * (len(encoded.dictionary) + 1) + indices
+    _, first, which = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(which, kind="stable")
+    stops = np.cumsum(np.bincount(which))
+    for number in np.argsort(first):
+        part = order[stops[number - 1] if number else 0 : stops[number]]
+        at = int(first[number])
+        yield tuple(batch.column(name)[at].as_py() for name in keys), rows[part]

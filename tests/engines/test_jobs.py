@@ -1,0 +1,119 @@
+"""Jobs, without an engine: bytes in, bytes out, merged in any order and in any grouping."""
+
+import numpy as np
+import pytest
+
+import qckm
+from qckm import engines, files
+from qckm.elsewhere import engine_of
+from qckm.engines.jobs import loads, merge_parts, run_part
+from qckm.engines.labelling import LabelJob, sums_of
+from qckm.engines.sampling import PARTS, SampleJob, choose_parts, rows_of_sample
+from qckm.engines.sketching import SketchJob
+from qckm.errors import MissingExtraError, RowsError, SourceError
+
+
+def test_sketches_of_parts_merge_to_the_sketch(operator, rows, expected):
+    job = SketchJob(operator).dumps()
+    parts = [run_part(job, [(part, None)], number) for number, part in enumerate(np.array_split(rows, 7))]
+    left = merge_parts(job, [merge_parts(job, parts[:3]), merge_parts(job, parts[3:])])
+    assert left == merge_parts(job, parts[::-1]) == expected
+
+
+def test_a_job_is_loaded_once(operator):
+    job = SketchJob(operator).dumps()
+    assert loads(job) is loads(bytes(bytearray(job)))
+
+
+def test_bad_rows_are_named_by_partition_row_and_column(operator, rows):
+    bad = rows[:50].copy()
+    bad[7, 1] = np.nan
+    blocks = [(rows[:100], None), (bad, None)]
+    with pytest.raises(RowsError, match=r"partition 4: .* row 107 .* column 'b'"):
+        run_part(SketchJob(operator).dumps(), blocks, 4)
+    found = files.loads(run_part(SketchJob(operator, on_bad="skip").dumps(), blocks, 4))
+    assert (found.count, found.skipped) == (149, 1)
+
+
+def test_weights_of_bad_rows_go_with_them(operator, rows):
+    bad = rows[:50].copy()
+    bad[7, 1] = np.inf
+    weights = np.arange(50)
+    found = files.loads(run_part(SketchJob(operator, on_bad="skip").dumps(), [(bad, weights)], 0))
+    assert found == operator.sketch(np.delete(bad, 7, axis=0), np.delete(weights, 7))
+
+
+def sample(job, rows, weights=None, pieces=9):
+    parts = [
+        run_part(job, [(rows[some], None if weights is None else weights[some])], number)
+        for number, some in enumerate(np.array_split(np.arange(len(rows)), pieces))
+    ]
+    return parts, rows_of_sample(merge_parts(job, parts), rows.shape[1])
+
+
+def test_a_sample_is_the_same_in_any_order_of_merging(rows):
+    for weights in (None, np.arange(len(rows))):
+        job = SampleJob(seed=5, weighted=weights is not None, size=100).dumps()
+        parts, found = sample(job, rows, weights)
+        others = merge_parts(job, [merge_parts(job, parts[5:][::-1]), b"", merge_parts(job, parts[:5])])
+        np.testing.assert_array_equal(rows_of_sample(others, 3), found)
+        assert len(found) == 100
+        assert {tuple(row) for row in found} <= {tuple(row) for row in rows}
+
+
+def test_a_sample_is_uniform():
+    """Over 400 samples of 50 of 200 rows in uneven parts: each row is drawn 100 times, ± 5 deviations of 8.7."""
+    rows = np.arange(200.0)[:, np.newaxis]
+    times = np.zeros(200)
+    for seed in range(400):
+        job = SampleJob(seed, size=50).dumps()
+        parts = [run_part(job, [(part, None)], n) for n, part in enumerate((rows[:3], rows[3:150], rows[150:]))]
+        drawn = rows_of_sample(merge_parts(job, parts), 1)[:, 0].astype(int)
+        assert len(np.unique(drawn)) == 50
+        times[drawn] += 1
+    assert np.abs(times - 100).max() < 5 * 8.7
+
+
+def test_a_weighted_sample_follows_the_weights():
+    """20 000 draws of ten rows in two parts: shares within five standard errors of the weights."""
+    rows, weights = np.arange(10.0)[:, np.newaxis], np.arange(10)
+    _, found = sample(SampleJob(3, weighted=True, size=20_000).dumps(), rows, weights, pieces=2)
+    shares = np.bincount(found[:, 0].astype(int), minlength=10) / 20_000
+    p = weights / weights.sum()
+    assert (np.abs(shares - p) <= 5 * np.sqrt(p * (1 - p) / 20_000)).all()
+
+
+def test_a_sample_leaves_out_what_is_not_finite():
+    rows = np.array([[1.0, 2.0], [np.nan, 1.0], [3.0, np.inf]])
+    _, found = sample(SampleJob(0).dumps(), rows, pieces=1)
+    np.testing.assert_array_equal(found, [[1.0, 2.0]])
+
+
+def test_the_pilot_looks_into_few_partitions_all_over():
+    chosen = choose_parts(10_000, np.random.default_rng(0))
+    assert len(set(chosen)) == PARTS
+    assert np.diff(chosen).max() <= 10_000 / PARTS + 1
+    assert choose_parts(5, np.random.default_rng(0)) == [0, 1, 2, 3, 4]
+
+
+def test_the_misfit_is_the_inertia(rows):
+    km = qckm.CompressiveKMeans(3, random_state=0).fit(rows)
+    job = LabelJob(qckm.Model.of(km._decode(), km.operator_)).dumps()
+    parts = [run_part(job, [(part, None)], number) for number, part in enumerate(np.array_split(rows, 4))]
+    sums = sums_of(merge_parts(job, parts))
+    assert sums[0] == pytest.approx(km.inertia_, rel=1e-12)
+    np.testing.assert_array_equal(sums[1:], np.bincount(km.labels_))
+
+
+def test_what_no_engine_holds_stays_here(rows):
+    assert engine_of(rows) is None
+    with pytest.raises(SourceError, match="Expected rows held by dask, spark, ray"):
+        engines.open_partitions(rows)
+
+
+def test_a_missing_engine_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "qckm.engines.ray", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "qckm\[ray\]"'):
+        engines.import_engine("ray")
+    with pytest.raises(SourceError, match="Expected an engine among"):
+        engines.import_engine("flink")
