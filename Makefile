@@ -4,10 +4,10 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-CODE := conftest.py src tests experiments examples benchmarks
+CODE := conftest.py src tests experiments examples benchmarks docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-engines test-dask test-spark test-ray check format lint types test-lowest test-browser test-cortex-m0 test-targets kills experiments sensor-cost bench clean
+.PHONY: help demo test test-engines test-dask test-spark test-ray check format lint types test-lowest test-browser test-cortex-m0 test-targets kills experiments sensor-cost bench paper paper-quick docs pictures clean
 
 help:  ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -73,16 +73,34 @@ kills: $(READY)  ## kill -9 a resumable sketch 200 times, and compare the bytes
 	$(BIN)/python experiments/kills.py --kills 200
 
 experiments: $(READY)  ## measure again all that experiments/results holds (hours; what is there is not run again)
-	cd experiments && for name in clompr proposition1 quantisation defaults structured octaves seeded; do ../$(BIN)/python $$name.py || exit 1; done
+	cd experiments && for name in clompr quantisation defaults structured octaves seeded; do ../$(BIN)/python $$name.py || exit 1; done
 	cd experiments && ../$(BIN)/python -m decoder
 
 sensor-cost: $(READY)  ## flash, RAM and instructions of the sensor's encoder; rewrites experiments/results/sensor_*.csv (ten minutes)
 	tests/sensor/install-tools.sh cortex-m avr riscv verilog
 	cd experiments && ../$(BIN)/python sensor_cost.py && ../$(BIN)/python sensor_gates.py
 
+paper: $(READY)  ## the paper's figures, 100 trials a cell (hours; resumes); FEATURES=mnist_spectral.npz for figure 3
+	cd experiments && nice ../$(BIN)/python -m paper $(if $(FEATURES),--features $(abspath $(FEATURES)))
+
+paper-quick: $(READY)  ## a coarse grid of the paper's figures (minutes), in build/paper-quick
+	cd experiments && ../$(BIN)/python -m paper --quick --results ../build/paper-quick
+
+$(VENV)/.docs-ready: $(READY)
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	touch $@
+
+docs: $(VENV)/.docs-ready  ## build the site in docs/_build/html, offline, warnings as errors, and check its links
+	rm -rf docs/_build docs/gallery
+	$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build/html
+	$(BIN)/python docs/check_site.py docs/_build/html
+
+pictures: $(READY)  ## draw the pictures of docs/how-it-works.md again
+	$(BIN)/python docs/pictures.py
+
 bench: $(READY)  ## measure speed against peers, with targets; rewrites benchmarks/results/ (five minutes)
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.growth
 
 clean:  ## remove what make made
-	rm -rf $(VENV) .venv-lowest demo-output build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest demo-output build dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis

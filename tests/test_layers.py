@@ -17,10 +17,10 @@ LAYERS = [
     {"operator"},
     {"sketch"},
     {"files", "decode", "scale", "nearest", "sources"},
-    {"runs", "planning", "models", "sensor"},
+    {"runs", "planning", "models", "selection", "sensor"},
     {"checkpoints", "estimator", "grouping"},
     {"engines"},
-    {"report"},
+    {"report", "plots"},
     {"cli"},
     {"__main__"},
 ]

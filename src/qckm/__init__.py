@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from qckm.grouping import sketch_by
     from qckm.models import Model, load_model
     from qckm.runs import sketch_source
+    from qckm.selection import ClusterCount, choose_n_clusters
     from qckm.sources import open_source
 
 __version__ = "0.1.0"
 __all__ = [
+    "ClusterCount",
     "Clustering",
     "CompressiveKMeans",
     "Law",
@@ -27,6 +29,7 @@ __all__ = [
     "Signature",
     "Sketch",
     "SketchOperator",
+    "choose_n_clusters",
     "decode",
     "errors",
     "load",
@@ -39,8 +42,10 @@ __all__ = [
 ]
 # Imported when first asked for: scikit-learn and pyarrow take their time.
 _LATE = {
+    "ClusterCount": "qckm.selection",
     "CompressiveKMeans": "qckm.estimator",
     "Model": "qckm.models",
+    "choose_n_clusters": "qckm.selection",
     "load_model": "qckm.models",
     "open_source": "qckm.sources",
     "sketch_by": "qckm.grouping",

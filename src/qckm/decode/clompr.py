@@ -1,9 +1,9 @@
 """CL-OMPR to the letter: the algorithm box of the paper, with the first harmonic of any signature.
 
-The names of the steps are the paper's. Its `maximize` and `minimize` are L-BFGS-B within the box, as in the authors'
-toolbox. The box does not say where step 1 starts; here it is the most correlated of 100 points drawn uniformly. From a
-single draw, as the toolbox has it, well separated clusters are missed half the time: far from any, the correlation is
-noise, and its nearest peak is one of noise.
+The names of the steps are the paper's. Its `maximize` and `minimize` are quasi-Newton descents within the box
+(descent.py), as in the authors' toolbox. The box does not say where step 1 starts; here it is the most correlated of
+100 points drawn uniformly. From a single draw, as the toolbox has it, well separated clusters are missed half the time:
+far from any, the correlation is noise, and its nearest peak is one of noise.
 """
 
 from __future__ import annotations
@@ -78,17 +78,13 @@ def _most_correlated(
     model: FirstHarmonicModel, residual: Floats, lower: Floats, upper: Floats, rng: np.random.Generator
 ) -> tuple[Floats, int]:
     """Step 1: find a point whose normalised atom is highly correlated with the residual."""
-    from scipy.optimize import Bounds, minimize  # here and below: most of the time it takes to import qckm
-
-    def cost(point: Floats) -> tuple[float, Floats]:
-        value, gradient = model.correlation(point, residual)
-        return -value, -gradient
+    from qckm.decode.descent import descend  # here and below: numba takes its time to import
 
     candidates = rng.uniform(lower, upper, (N_STARTS, lower.size))
     atoms = model.atoms(candidates)
     start = candidates[np.argmax(atoms @ residual / np.linalg.norm(atoms, axis=1))]
-    found = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=Bounds(lower, upper))
-    return np.clip(found.x, lower, upper), found.nfev
+    point, _, evaluations = descend(model.tones, model.fold(residual), 0, start, lower, upper)
+    return point, evaluations
 
 
 def _strongest(model: FirstHarmonicModel, points: Floats, n_clusters: int) -> Floats:
@@ -101,19 +97,12 @@ def _strongest(model: FirstHarmonicModel, points: Floats, n_clusters: int) -> Fl
 
 def _descend(model: FirstHarmonicModel, points: Floats, lower: Floats, upper: Floats) -> Support:
     """Step 4: the best non-negative weights; step 5: descend over points and weights together."""
-    from scipy.optimize import Bounds, minimize
+    from qckm.decode.descent import descend
 
     count, n = points.shape
     weights, _ = non_negative_weights(model.atoms(points), model.z)
-
-    def cost(variables: Floats) -> tuple[float, Floats]:
-        value, by_points, by_weights = model.objective(variables[: count * n].reshape(count, n), variables[count * n :])
-        return value, np.concatenate([by_points.ravel(), by_weights])
-
-    box = Bounds(
-        np.concatenate([np.tile(lower, count), np.zeros(count)]),
-        np.concatenate([np.tile(upper, count), np.full(count, np.inf)]),
-    )
-    found = minimize(cost, np.concatenate([points.ravel(), weights]), jac=True, method="L-BFGS-B", bounds=box)
-    points = np.clip(found.x[: count * n].reshape(count, n), lower, upper)
-    return Support(points, np.maximum(found.x[count * n :], 0), float(found.fun), found.nfev)
+    start = np.concatenate([points.ravel(), weights])
+    low = np.concatenate([np.tile(lower, count), np.zeros(count)])
+    high = np.concatenate([np.tile(upper, count), np.full(count, np.inf)])
+    found, objective, evaluations = descend(model.tones, model.fold(model.z), count, start, low, high)
+    return Support(found[: count * n].reshape(count, n), found[count * n :], objective, evaluations)

@@ -9,11 +9,15 @@ frequencies of order one: solvers then see the same problem whatever the data's 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from qckm.sketch import Sketch
+
+if TYPE_CHECKING:
+    from qckm.decode.descent import Tones
 
 Floats = npt.NDArray[np.float64]
 
@@ -55,41 +59,41 @@ class FirstHarmonicModel:
         """Turn the model's coordinates into data units."""
         return points * self.length + self.origin
 
+    @property
+    def tones(self) -> Tones:
+        """What the compiled loops need to know of the operator."""
+        from qckm.decode.descent import Tones  # here and below: numba takes its time to import
+
+        return Tones(self.frequencies, self.phases, self.amplitude, self.amplitude if self.paired else 0.0)
+
+    def fold(self, sketch: Floats) -> Floats:
+        """Turn what is like a sketch (M,) into its two halves (2, m), the second 0 in a single sketch."""
+        return np.append(sketch, np.zeros(0 if self.paired else sketch.size)).reshape(2, -1)
+
     def atoms(self, points: Floats) -> Floats:
         """Return the atoms (K, M) of points (K, n)."""
-        return self._atoms_and_slopes(points)[0]
+        from qckm.decode.descent import atoms
 
-    def _atoms_and_slopes(self, points: Floats) -> tuple[Floats, Floats]:
-        """Return the atoms (K, M) and their derivatives by the phase."""
-        phases = points @ self.frequencies + self.phases
-        cosine, sine = self.amplitude * np.cos(phases), self.amplitude * np.sin(phases)
-        if not self.paired:
-            return cosine, -sine
-        return np.concatenate([cosine, -sine], axis=1), np.concatenate([-sine, -cosine], axis=1)
-
-    def _pull_back(self, slopes: Floats) -> Floats:
-        """Turn derivatives by the phases (K, M) into derivatives by the points (K, n)."""
-        m = self.phases.size
-        by_phase = slopes[:, :m] + slopes[:, m:] if self.paired else slopes
-        gradient: Floats = by_phase @ self.frequencies.T
-        return gradient
-
-    def correlation(self, point: Floats, residual: Floats) -> tuple[float, Floats]:
-        """Return ⟨a(c) / ‖a(c)‖, r⟩ of one point (n,) and its gradient (step 1)."""
-        atom, slope = (part[0] for part in self._atoms_and_slopes(point[np.newaxis]))
-        norm = np.linalg.norm(atom)
-        value = float(atom @ residual / norm)
-        # d(a·r/‖a‖) = a'·(r/‖a‖ − (a·r)·a/‖a‖³); in a paired sketch ‖a‖ is constant and the second part vanishes.
-        by_phase = slope * (residual / norm - value * atom / norm**2)
-        return value, self._pull_back(by_phase[np.newaxis])[0]
+        both: Floats = atoms(self.tones, points)
+        return both.reshape(len(points), -1) if self.paired else both[:, 0]
 
     def residual(self, points: Floats, weights: Floats) -> Floats:
         """Return z − Σ_k α_k a(c_k), (M,)."""
         return self.z - weights @ self.atoms(points)
 
+    def correlation(self, point: Floats, residual: Floats) -> tuple[float, Floats]:
+        """Return ⟨a(c) / ‖a(c)‖, r⟩ of one point (n,) and its gradient (step 1)."""
+        from qckm.decode.descent import correlation
+
+        scratch, gradient = np.empty((2, self.phases.size)), np.empty(point.size)
+        value = correlation(self.tones, self.fold(residual), point, scratch[0], scratch[1], gradient)
+        return value, gradient
+
     def objective(self, points: Floats, weights: Floats) -> tuple[float, Floats, Floats]:
-        """Return ‖z − Σ_k α_k a(c_k)‖² and its gradients by the points (K, n) and the weights (K,)."""
-        atoms, slopes = self._atoms_and_slopes(points)
-        residual = self.z - weights @ atoms
-        by_points = self._pull_back(-2 * weights[:, np.newaxis] * slopes * residual)
-        return float(residual @ residual), by_points, -2 * (atoms @ residual)
+        """Return ‖z − Σ_k α_k a(c_k)‖² and its gradients by the points (K, n) and the weights (K,) (step 5)."""
+        from qckm.decode.descent import objective
+
+        cosine, sine = np.empty((2, len(points), self.phases.size))
+        by_points, by_weights, z = np.empty(points.shape), np.empty(weights.shape), self.fold(self.z)
+        value = objective(self.tones, z, points, weights, cosine, sine, np.empty_like(z), by_points, by_weights)
+        return value, by_points, by_weights

@@ -1,27 +1,32 @@
 """Proposition 1 of the paper, measured: how fast the sketch distance approaches the distance of the distributions.
 
+    python -m paper.proposition1        # in experiments/
+
 For a signature f with first harmonic f₁, data P and centroids Q, equation (accessAllFreq) says that
 
     | ‖A_f(P) − A_f₁(Q)‖² / (2m|F₁|²)  −  γ²(P, Q)  −  c_P |  ≤  ε
 
 with an ε that falls as m^(−1/2). Both γ² and c_P are known here without any sampling: for the gaussian law the kernel
 is exp(−‖x − y‖²/2s²), so that they are sums over pairs of rows. The error is the root mean square over draws of the
-operator; its slope on logarithmic axes is printed, and the bound that Hoeffding's inequality gives at 95 % beside it.
+operator; its slope on logarithmic axes is printed, and the bound that the proposition's C_f gives at 95 % beside it.
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 import qckm
-from common import RESULTS, keep
+from paper.runner import Table
 from qckm.decode.points import FirstHarmonicModel
 
 SIGNATURES = ["exponential", "one-bit", "2-bit", "triangle", "modulo"]
 SCALE = 2.0
+HEADER = ["signature", "m", "rms_error", "bound_95", "gamma_squared", "c_P", "bias_in_standard_errors"]
+IMAGES = Path(__file__).parents[2] / "docs" / "images" / "paper"
 
 
 def kernel_mean(X: np.ndarray, Y: np.ndarray, factor: float, wx: np.ndarray, wy: np.ndarray) -> float:
@@ -29,20 +34,19 @@ def kernel_mean(X: np.ndarray, Y: np.ndarray, factor: float, wx: np.ndarray, wy:
     return float(wx @ np.exp(-(factor**2) * cdist(X, Y, "sqeuclidean") / (2 * SCALE**2)) @ wy)
 
 
-def limit(X: np.ndarray, C: np.ndarray, weights: np.ndarray, signature: qckm.Signature) -> float:
-    """γ²(P, Q) + c_P."""
+def gamma_and_constant(X: np.ndarray, C: np.ndarray, weights: np.ndarray, F: np.ndarray) -> tuple[float, float]:
+    """γ²(P, Q), and the constant c_P of a signature with the squared harmonics F."""
     even = np.full(len(X), 1 / len(X))
     gamma = (
         kernel_mean(X, X, 1, even, even)
         - 2 * kernel_mean(X, C, 1, even, weights)
         + kernel_mean(C, C, 1, weights, weights)
     )
-    F = np.abs(signature.harmonics) ** 2
     # Beyond some harmonic only a row's distance to itself, 0, is left: the rest of the series is that of the energy.
     exact = [k for k in range(2, 40) if F[k] > 1e-9]
     constant = sum(2 * F[k] * kernel_mean(X, X, k, even, even) for k in exact)
     constant += 2 * F[40:].sum() * kernel_mean(X, X, 40, even, even)
-    return gamma + constant / (2 * F[1])
+    return gamma, constant / (2 * F[1])
 
 
 def draw(signature: str, m: int, seed: int) -> qckm.SketchOperator:
@@ -56,10 +60,8 @@ def sketch_distance(op: qckm.SketchOperator, X: np.ndarray, C: np.ndarray, weigh
     return float((residual**2).mean() / (model.amplitude**2 / 2))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=200)
-    args = parser.parse_args()
+def measure(draws: int) -> None:
+    """Measure, write the table and draw the figure."""
     rng = np.random.default_rng(0)
     centers = 3 * rng.normal(size=(4, 5))
     X = centers[rng.integers(4, size=500)] + rng.normal(size=(500, 5))
@@ -68,21 +70,25 @@ def main() -> None:
     rows, slopes = [], {}
     for name in SIGNATURES:
         signature = qckm.signatures.get(name)
-        target = limit(X, C, weights, signature)
+        gamma, constant = gamma_and_constant(X, C, weights, np.abs(signature.harmonics) ** 2)
+        target, F1 = gamma + constant, abs(signature.harmonics[1])
+        C_f = 8 * F1**4 / (1 + 2 * F1) ** 4
         errors = []
         for m in sizes:
-            misses = [sketch_distance(draw(name, int(m), seed), X, C, weights) - target for seed in range(args.draws)]
+            misses = [sketch_distance(draw(name, int(m), seed), X, C, weights) - target for seed in range(draws)]
             errors.append(np.sqrt(np.mean(np.square(misses))))
-            bias = np.mean(misses) / (np.std(misses) / np.sqrt(args.draws))
-            rows.append((name, m, f"{errors[-1]:.6f}", f"{target:.6f}", f"{bias:.2f}"))
+            bias = np.mean(misses) / (np.std(misses) / np.sqrt(draws))
+            bound = np.sqrt(np.log(2 / 0.05) / (C_f * m))
+            numbers = (errors[-1], bound, gamma, constant)
+            rows.append((name, m, *(f"{number:.6f}" for number in numbers), f"{bias:.2f}"))
         slopes[name] = np.polyfit(np.log(sizes), np.log(errors), 1)[0]
-        F1 = abs(signature.harmonics[1])
-        bound = np.sqrt(np.log(2 / 0.05) * (1 + 2 * F1) ** 4 / (8 * F1**4) / sizes[-1])
         print(
             f"{name:12} slope {slopes[name]:6.3f} (the proposition: -0.5)   at m = {sizes[-1]}: rms error "
-            f"{errors[-1]:.4f}, bound {bound:.4f}   γ² + c_P = {target:.4f}"
+            f"{errors[-1]:.4f}, bound {bound:.4f}   γ² = {gamma:.4f}, c_P = {constant:.4f}, C_f = {C_f:.4f}"
         )
-    keep("proposition1", ["signature", "m", "rms_error", "limit", "bias_in_standard_errors"], rows)
+    table = Table("proposition1", HEADER, n_keys=2)
+    table.path.unlink(missing_ok=True)
+    table.append(rows)
     plot(sizes, rows, slopes)
 
 
@@ -92,13 +98,19 @@ def plot(sizes: np.ndarray, rows: list, slopes: dict) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    from qckm import plots
+
     figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-    for name, slope in slopes.items():
-        axes.loglog(sizes, [float(r[2]) for r in rows if r[0] == name], "o-", ms=4, label=f"{name}: slope {slope:.2f}")
-    axes.loglog(sizes, 0.5 * sizes**-0.5, "k--", lw=1, label="$m^{-1/2}$")
-    axes.set(xlabel="frequencies m", ylabel="error of equation (accessAllFreq)", title="Proposition 1, measured")
-    axes.legend(fontsize=8)
-    figure.savefig(RESULTS / "proposition1.png", dpi=120)
+    errors = {name: [float(row[2]) for row in rows if row[0] == name] for name in slopes}
+    plots.convergence(sizes, errors, ax=axes, xlabel="frequencies m", ylabel="error of equation (accessAllFreq)")
+    axes.set_title("Proposition 1, measured")
+    figure.savefig(IMAGES / "proposition1.png", dpi=100, metadata={"Software": None})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draws", type=int, default=200)
+    measure(parser.parse_args().draws)
 
 
 if __name__ == "__main__":

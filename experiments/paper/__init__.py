@@ -1,0 +1,1 @@
+"""The paper's figures, measured: one file a figure, each resumable (README.md)."""

@@ -1,0 +1,305 @@
+"""Draw every figure from the tables in results/, and write the numbers that belong to it to results/summary.md.
+
+python -m paper.figures        # in experiments/; draws what has been measured, writes to ../docs/images/paper/
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from paper.mnist import table_of as mnist_table
+from paper.phase import SHAPES, VARIANTS
+from paper.runner import RESULTS
+from paper.size import table_of as size_table
+from paper.transition import Diagram, cost, diagrams
+
+IMAGES = Path(__file__).parents[2] / "docs" / "images" / "paper"
+DITHERED = {"exponential": "CKM, exponential", "one-bit": "QCKM, one bit"}
+PAPER = {"2a": 1.13, "2b": 1.23}
+
+
+def phase_figure(figure: str, folder: Path, images: Path) -> list[str]:
+    """Figure 2: a diagram of QCKM for each way to decode, with both lines; return a table of the lines."""
+    import matplotlib.pyplot as plt
+
+    from qckm import plots
+
+    titles = {
+        "paper": "CL-OMPR, the paper's law and scale",
+        "radians-0.6": "CL-OMPR, the paper's law, 0.6 radians a deviation",
+        "clompr": "CL-OMPR, qckm's law and scale",
+        "matched": 'the default decoder, init="sketch"',
+    }
+    measured = {name: found for name in titles if len(found := diagrams(figure, name, folder)) == 2}
+    measured = {name: found for name, found in measured.items() if name != "radians-0.6" or _is_whole(found, figure)}
+    if not measured:
+        return []
+    n_rows = -(-len(measured) // 2)
+    canvas, axes = plt.subplots(n_rows, 2, figsize=(10.4, 4 * n_rows), layout="constrained", squeeze=False)
+    value = "n" if figure == "2a" else "K"
+    lines = [
+        f"Figure {figure}: one bit over full precision (the paper: {PAPER[figure]}), and m/(nK) at 50 % success",
+        "",
+    ]
+    header = None
+    for ax in axes.ravel()[len(measured) :]:
+        ax.axis("off")
+    for ax, (name, found) in zip(axes.ravel(), measured.items(), strict=False):
+        one_bit, full = found["one-bit"], found["exponential"]
+        curves = {"QCKM, 50 %": one_bit.line(), "CKM, 50 %": full.line()}
+        plots.phase_diagram(one_bit.ratios, one_bit.values, one_bit.rates(), curves, ax, value)
+        ratio, low, high = cost(one_bit, full)
+        ax.set_title(f"{titles[name]}\none bit / full precision: {ratio:.2f} ({low:.2f} to {high:.2f})", fontsize=9)
+        if header is None:
+            columns = sorted({v for found in measured.values() for v in found["one-bit"].values})
+            header = f"| | trials | one bit / full | 95 % | {' | '.join(f'{value} = {v}' for v in columns)} |"
+            lines += [header, "| --- " * (header.count("|") - 1) + "|"]
+        for signature, diagram in (("one-bit", one_bit), ("exponential", full)):
+            line = dict(zip(diagram.values, diagram.line(), strict=True))
+            cells = " | ".join("–" if np.isnan(line.get(v, np.nan)) else f"{line[v]:.2f}" for v in columns)
+            price = f"{ratio:.3f} | {low:.3f} to {high:.3f}" if signature == "one-bit" else " | "
+            lines.append(f"| {titles[name]}, {signature} | {_trials(diagram)} | {price} | {cells} |")
+    _save(canvas, images / f"fig{figure}.png")
+    return [*lines, ""]
+
+
+def _is_whole(found: dict[str, Diagram], figure: str) -> bool:
+    return all(len(diagram.values) == len(SHAPES[figure]) for diagram in found.values())
+
+
+def _trials(diagram: Diagram) -> str:
+    counts = [successes.shape[1] for successes in diagram.success]
+    return str(counts[0]) if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"
+
+
+def zoo_figure(folder: Path, images: Path) -> list[str]:
+    """Draw the transitions of all signatures over n; return a table of what each costs."""
+    import matplotlib.pyplot as plt
+
+    found = diagrams("2a", "zoo", folder)
+    if not found:
+        return []
+    canvas, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+    lines = [
+        f"The signature zoo: m against the exponential, CL-OMPR, K = 2, {VARIANTS['zoo'].radians} radians a deviation",
+        "",
+        "| signature | 2\\|F₁\\| | trials | m over that of the exponential | 95 % |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    import qckm
+
+    for name, diagram in found.items():
+        ax.plot(diagram.values, diagram.line(), "o-", ms=4, label=name)
+        ratio, low, high = cost(diagram, found["exponential"])
+        amplitude = qckm.signatures.get(name).amplitude
+        interval = f"{ratio:.3f} | {low:.3f} to {high:.3f}" if name != "exponential" else "1 | "
+        lines.append(f"| {name} | {amplitude:.3f} | {_trials(diagram)} | {interval} |")
+    ax.set(xlabel="n", ylabel="m / nK at 50 % success", xscale="log", ylim=(0, None))
+    ax.set_xticks(diagram.values, [str(value) for value in diagram.values])
+    ax.minorticks_off()
+    ax.legend(fontsize=8)
+    _save(canvas, images / "zoo.png")
+    return [*lines, ""]
+
+
+def radians_figure(folder: Path, images: Path) -> list[str]:
+    """Draw what one bit costs against the frequencies; return the table."""
+    import matplotlib.pyplot as plt
+
+    canvas, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+    lines = [
+        "What one bit costs, against the length of the frequencies (CL-OMPR, adapted radius)",
+        "",
+        "| rms ‖ω‖ × deviation | data | trials | full precision, m/(nK) | one bit, m/(nK) | ratio | 95 % |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    some = False
+    for figure, value, name in (("2a", 12, "(a) n = 12, K = 2"), ("2b", 6, "(b) n = 5, K = 6")):
+        points = []
+        for variant in [key for key in VARIANTS if key.startswith("radians-")] + ["paper"]:
+            found = {key: _only(diagram, value) for key, diagram in diagrams(figure, variant, folder).items()}
+            if len(found) < 2 or any(diagram is None for diagram in found.values()):
+                continue
+            radians = VARIANTS[variant].radians or (1.52 if figure == "2a" else 1.15)  # the toolbox's, on these data
+            price = cost(found["one-bit"], found["exponential"])
+            at = [found[key].line()[0] for key in ("exponential", "one-bit")]
+            if np.isnan(at).any():
+                shown = " | ".join("beyond 16" if np.isnan(m) else f"{m:.2f}" for m in at)
+                lines.append(f"| {radians} | {name} | {_trials(found['one-bit'])} | {shown} | – | – |")
+                continue
+            points.append((radians, *price))
+            lines.append(
+                f"| {radians} | {name} | {_trials(found['one-bit'])} | {at[0]:.2f} | {at[1]:.2f} | {price[0]:.3f} "
+                f"| {price[1]:.3f} to {price[2]:.3f} |"
+            )
+        if points:
+            some = True
+            x, y, low, high = np.array(sorted(points)).T
+            ax.errorbar(x, y, [y - low, high - y], fmt="o-", ms=4, capsize=3, label=name)
+    if not some:
+        return []
+    for figure, ratio in PAPER.items():
+        ax.axhline(ratio, ls=":", lw=1, color="0.5")
+        ax.annotate(f"the paper, {figure}: {ratio}", (1.52, ratio), fontsize=8, ha="right", va="bottom", color="0.4")
+    ax.axhline(1, lw=0.8, color="0.6")
+    ax.set(xlabel="rms ‖ω‖ × standard deviation of the clusters", ylabel="measurements: one bit / full precision")
+    ax.legend(fontsize=8)
+    _save(canvas, images / "radians.png")
+    return [*lines, ""]
+
+
+def _only(diagram: Diagram, value: int) -> Diagram | None:
+    spot = np.flatnonzero(diagram.values == value)
+    return Diagram(diagram.values[spot], diagram.ratios, [diagram.success[i] for i in spot]) if spot.size else None
+
+
+def mnist_figure(folder: Path, images: Path) -> list[str]:
+    """Figure 3: SSE/N and ARI, mean and standard deviation of all experiments; return the table."""
+    import matplotlib.pyplot as plt
+
+    names = {
+        ("kmeans", "none"): "k-means",
+        ("tuned", "exponential"): "CKM, CL-OMPR",
+        ("tuned", "one-bit"): "QCKM, CL-OMPR",
+        ("matched", "exponential"): "full precision, default decoder",
+        ("matched", "one-bit"): "one bit, default decoder",
+        ("paper", "exponential"): "CKM, CL-OMPR, the toolbox's scale",
+        ("paper", "one-bit"): "QCKM, CL-OMPR, the toolbox's scale",
+    }
+    lines = [
+        "Figure 3: MNIST spectral features, m = 1000, mean ± standard deviation of all experiments, none left out",
+        "",
+        "| | replicates | experiments | SSE/N | ARI | dropped by the rule | SSE/N without them | ARI without them |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    bars = []
+    for (method, signature), name in names.items():
+        runs = _experiments(folder, method, signature)
+        for replicates in (1, 5):
+            if not runs or any(len(run) < replicates for run in runs):
+                continue
+            best = np.array([min(run[:replicates], key=lambda one: one[2])[:2] for run in runs])
+            far = outliers(best[:, 0])
+            mean, deviation = best.mean(axis=0), best.std(axis=0)
+            kept_mean, kept_deviation = best[~far].mean(axis=0), best[~far].std(axis=0)
+            numbers = [f"{a:.3f} ± {b:.3f}" for a, b in zip(mean, deviation, strict=True)]
+            kept = [f"{a:.3f} ± {b:.3f}" for a, b in zip(kept_mean, kept_deviation, strict=True)]
+            lines.append(
+                f"| {name} | {replicates} | {len(best)} | {' | '.join(numbers)} | {far.sum()} | {' | '.join(kept)} |"
+            )
+            if method != "paper":
+                bars.append((name, replicates, mean, deviation))
+    if not bars:
+        return []
+    canvas, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
+    labels = list(dict.fromkeys(bar[0] for bar in bars))
+    for column, (ax, title) in enumerate(zip(axes, ("SSE/N", "ARI"), strict=True)):
+        for name, replicates, mean, deviation in bars:
+            colour = plt.get_cmap("tab10")(labels.index(name))
+            ax.bar(
+                (0 if replicates == 1 else len(labels) + 1) + labels.index(name),
+                mean[column],
+                yerr=deviation[column],
+                color=colour,
+                capsize=3,
+                label=name if replicates == 1 else None,
+            )
+        ax.set(xticks=[(len(labels) - 1) / 2, len(labels) + 1 + 1], xticklabels=["1 replicate", "5 replicates"])
+        ax.set_title(title)
+    axes[0].set_ylim(0, 3.5)
+    axes[0].legend(fontsize=7, loc="upper left", ncols=2)
+    _save(canvas, images / "fig3.png")
+    return [*lines, ""]
+
+
+def _experiments(folder: Path, method: str, signature: str) -> list[list[tuple[float, float, float]]]:
+    runs: dict[int, list] = {}
+    for row in mnist_table(method, folder).read():
+        if row["signature"] == signature:
+            numbers = (float(row["sse_over_N"]), float(row["ari"]), float(row["objective"]))
+            runs.setdefault(int(row["experiment"]), []).append(numbers)
+    return [runs[key] for key in sorted(runs)]
+
+
+def outliers(values: np.ndarray) -> np.ndarray:
+    """Return which values are "clear outliers": Tukey's rule, for the paper does not say which it left out."""
+    low, high = np.quantile(values, [0.25, 0.75])
+    return (values > high + 1.5 * (high - low)) | (values < low - 1.5 * (high - low))
+
+
+def size_figure(folder: Path, images: Path) -> list[str]:
+    """Draw SSE against bytes kept and bits acquired; return the table."""
+    import matplotlib.pyplot as plt
+
+    from qckm import plots
+
+    rows = size_table(folder).read()
+    if not rows:
+        return []
+    data = list(dict.fromkeys(row["data"] for row in rows))
+    canvas, axes = plt.subplots(2, len(data), figsize=(5.5 * len(data), 7), layout="constrained", squeeze=False)
+    names = {
+        "one-bit": "sketch, one bit",
+        "exponential": "sketch, full precision",
+        "subsample": "k-means of a subsample",
+        "coreset": "k-means of a coreset",
+    }
+    lines = [
+        "Bytes kept against the SSE over that of k-means on all rows: median of the trials (worst)",
+        "",
+    ]
+    for column, which in enumerate(data):
+        by_bytes, by_bits, table = {}, {}, {}
+        for method, name in names.items():
+            mine = [row for row in rows if row["data"] == which and row["method"] == method]
+            sizes = sorted({int(row["m"]) for row in mine})
+            seeds = sorted({int(row["seed"]) for row in mine})
+            cells = {(int(row["seed"]), int(row["m"])): float(row["sse_over_kmeans"]) for row in mine}
+            seeds = [seed for seed in seeds if all((seed, m) in cells for m in sizes)]
+            if not seeds:
+                continue
+            ratios = np.array([[cells[seed, m] for m in sizes] for seed in seeds])
+            bits = {int(row["m"]): int(row["bits_a_sample"]) for row in mine}
+            by_bytes[name] = ([16 * m for m in sizes], ratios)
+            if len(set(bits.values())) > 1:  # those who keep rows acquire whole rows, whatever they keep
+                by_bits[name] = ([bits[m] for m in sizes], ratios)
+            table[name] = (len(seeds), [f"{np.median(r):.3f} ({r.max():.2f})" for r in ratios.T])
+        header = f"| {which} | trials | {' | '.join(f'{16 * m} bytes' for m in sizes)} |"
+        lines += [header, "| --- " * (header.count("|") - 1) + "|"]
+        lines += [f"| {name} | {trials} | {' | '.join(cells)} |" for name, (trials, cells) in table.items()]
+        lines.append("")
+        title = {"blobs": "K = n = 10 Gaussian clusters, N = 100 000", "mnist": "MNIST spectral features"}[which]
+        plots.trade_off(by_bytes, axes[0, column]).set(title=title, ylim=(0.97, 1.8))
+        ax = plots.trade_off(by_bits, axes[1, column], xlabel="bits acquired a sample")
+        ax.axvline(320, color="0.4", ls=":", lw=1)
+        ax.annotate(" a float32 row: 320", (320, 1.6), fontsize=8, color="0.4")
+        ax.set(ylim=(0.97, 1.8))
+    _save(canvas, images / "size.png")
+    return lines
+
+
+def _save(canvas, path: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    canvas.savefig(path, dpi=100, metadata={"Software": None})
+    plt.close(canvas)
+    print(f"drawn: {path.name}")
+
+
+def draw(folder: Path = RESULTS, images: Path = IMAGES) -> Path:
+    """Draw all figures that have been measured; return the file of the numbers."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    images.mkdir(parents=True, exist_ok=True)
+    parts = [phase_figure("2a", folder, images), phase_figure("2b", folder, images)]
+    parts += [part(folder, images) for part in (radians_figure, zoo_figure, mnist_figure, size_figure)]
+    summary = folder / "summary.md"
+    summary.write_text("\n".join(line for part in parts for line in part).rstrip() + "\n")
+    return summary
+
+
+if __name__ == "__main__":
+    draw()

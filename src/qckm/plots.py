@@ -1,0 +1,319 @@
+"""Pictures of sketches and what is found in them: matplotlib axes in, axes out (extra `plot`).
+
+Every function draws on the axes it is given, or on the current ones of pyplot, and returns them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qckm.decode import Clustering
+from qckm.decode.points import FirstHarmonicModel
+from qckm.errors import QckmError
+from qckm.sketch import Sketch
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from qckm.selection import ClusterCount
+
+__all__ = ["clustering", "convergence", "density", "phase_diagram", "selection", "trade_off"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def density(sketch: Sketch, ax: Axes | None = None, resolution: int = 200, colorbar: bool = True) -> Axes:
+    """Draw the data as the sketch sees them: its correlation with the atom of each place, in two dimensions.
+
+    This is the density of the rows, smoothed by the kernel of the frequencies; and it is what decoders climb. It is 1
+    where all rows are at one place, and ripples where there are none: the fewer frequencies, the stronger.
+
+    Parameters
+    ----------
+    sketch : Sketch
+        Of two features.
+    ax : Axes, optional
+    resolution : int, default 200
+        Points along each side.
+    colorbar : bool, default True
+
+    Returns
+    -------
+    Axes
+    """
+    ax = _axes(ax)
+    if sketch.operator.n_features != 2:
+        raise QckmError(
+            f"Expected a sketch of 2 features, got {sketch.operator.n_features}: a plane through more would show what "
+            "happens to lie in it. Sketch two columns, or two principal components."
+        )
+    model = FirstHarmonicModel.of(sketch)
+    (left, bottom), (right, top) = _with_margin(*sketch.bounds)
+    x, y = np.linspace(left, right, resolution), np.linspace(bottom, top, resolution)
+    heights = np.empty((resolution, resolution))
+    for row, height in enumerate(y):  # a line at a time: all atoms at once would be resolution² × M numbers
+        atoms = model.atoms(model.to_points(np.column_stack([x, np.full(resolution, height)])))
+        heights[row] = atoms @ model.z / (model.amplitude**2 * model.phases.size * (1.0 if model.paired else 0.5))
+    limit = np.abs(heights).max()
+    image = ax.imshow(
+        heights,
+        extent=(left, right, bottom, top),
+        origin="lower",
+        aspect="auto",
+        cmap="RdBu_r",
+        vmin=-limit,
+        vmax=limit,
+    )
+    if colorbar:
+        _figure(ax).colorbar(image, ax=ax, label="correlation with the sketch")
+    names = sketch.operator.feature_names
+    ax.set(xlabel=names[0] if names else "feature 0", ylabel=names[1] if names else "feature 1")
+    return ax
+
+
+def clustering(
+    sketch: Sketch,
+    found: Clustering | None = None,
+    rows: npt.ArrayLike | None = None,
+    ax: Axes | None = None,
+    **how: Any,
+) -> Axes:
+    """Draw centroids over the density that the sketch sees, and over some rows where there are any to show.
+
+    Parameters
+    ----------
+    sketch : Sketch
+        Of two features.
+    found : Clustering, optional
+        Centroids: crosses as large as their weights, with a circle of one standard deviation where it is known.
+    rows : array-like of shape (rows, 2), optional
+        Rows to show as dots; a few thousand will do.
+    ax : Axes, optional
+    **how
+        Passed on to `density`.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import numpy as np, qckm, qckm.plots
+    >>> X = np.concatenate([np.random.default_rng(0).normal(c, 1, (500, 2)) for c in (-3, 3)])
+    >>> sketch = qckm.SketchOperator.draw(2, 100, scale=2.0, random_state=0).sketch(X)
+    >>> ax = qckm.plots.clustering(sketch, qckm.decode(sketch, 2, random_state=0), rows=X)
+    >>> ax.get_xlabel()
+    'feature 0'
+    """
+    ax = density(sketch, ax, **how)
+    box = ax.axis()
+    if rows is not None:
+        x, y = np.asarray(rows, np.float64).T
+        ax.plot(x, y, ".", color="black", alpha=0.25, ms=2, zorder=1)
+    if found is not None:
+        from matplotlib.patches import Ellipse
+
+        x, y = found.centers.T
+        ax.scatter(x, y, s=30 + 400 * found.weights, c="black", marker="x", linewidths=2, zorder=3)
+        diameters = 2 * found.spreads[:, np.newaxis] * sketch.operator.units
+        for center, (width, height) in zip(found.centers, diameters, strict=True):
+            ax.add_patch(Ellipse(tuple(center), width, height, fill=False, lw=1, zorder=3))
+    ax.axis(box)
+    return ax
+
+
+def phase_diagram(
+    ratios: npt.ArrayLike,
+    values: npt.ArrayLike,
+    success: npt.ArrayLike,
+    lines: Mapping[str, npt.ArrayLike] | None = None,
+    ax: Axes | None = None,
+    label: str = "n",
+) -> Axes:
+    """Draw how often decoding succeeds, over m/(nK) and n or K: the paper's figure 2.
+
+    Parameters
+    ----------
+    ratios : array-like of shape (R,)
+        m/(nK), increasing.
+    values : array-like of shape (V,)
+        n or K, increasing.
+    success : array-like of shape (V, R)
+        Success rates, from 0 (black) to 1 (white).
+    lines : mapping of str to array-like of shape (V,), optional
+        Transitions m/(nK), by what is to stand in the legend; NaN where there is none.
+    ax : Axes, optional
+    label : str, default "n"
+        What the values are.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import qckm.plots
+    >>> ax = qckm.plots.phase_diagram([1, 2], [2, 4, 8], [[0, 1], [0.2, 1], [0, 0.9]], {"one bit": [1.5, 1.4, 1.6]})
+    >>> ax.get_ylabel()
+    'm / nK'
+    """
+    ax = _axes(ax)
+    ratios, values = np.asarray(ratios, np.float64), np.asarray(values, np.float64)
+    rates = np.asarray(success, np.float64)
+    if rates.shape != (values.size, ratios.size):
+        raise QckmError(f"Expected success of shape ({values.size}, {ratios.size}), got {rates.shape}.")
+    # Cells stand side by side whatever their values, so that a grid of powers of two shows as one of equal cells.
+    image = ax.imshow(rates.T, origin="lower", aspect="auto", cmap="gray", vmin=0, vmax=1)
+    colours = ["red", "gold", "deepskyblue", "limegreen"]
+    for (name, line), colour in zip((lines or {}).items(), colours * len(lines or {}), strict=False):
+        height = np.interp(np.log(np.asarray(line, np.float64)), np.log(ratios), np.arange(ratios.size))
+        ax.plot(height, "o-" if colour == "red" else "o:", color=colour, ms=4, lw=2, label=name)
+    ax.set(xticks=np.arange(values.size), xticklabels=[f"{value:g}" for value in values], xlabel=label)
+    ax.set(yticks=np.arange(ratios.size), yticklabels=[f"{ratio:g}" for ratio in ratios], ylabel="m / nK")
+    if lines:
+        ax.legend(fontsize=8, loc="lower right")
+    _figure(ax).colorbar(image, ax=ax, label="success rate")
+    return ax
+
+
+def trade_off(
+    curves: Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]],
+    ax: Axes | None = None,
+    xlabel: str = "bytes kept",
+    ylabel: str = "SSE / k-means of all rows",
+) -> Axes:
+    """Draw what quality costs: the SSE over that of k-means, against the size of what is kept or acquired.
+
+    Parameters
+    ----------
+    curves : mapping of str to (sizes, ratios)
+        Each of shape (S,), or ratios of shape (trials, S): then the median is drawn, and the quartiles as a band.
+    ax : Axes, optional
+    xlabel, ylabel : str
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import qckm.plots
+    >>> qckm.plots.trade_off({"one bit": ([1000, 4000], [1.3, 1.01])}).get_xscale()
+    'log'
+    """
+    ax = _axes(ax)
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    for name, (sizes, ratios) in curves.items():
+        x, y = np.asarray(sizes, np.float64), np.atleast_2d(np.asarray(ratios, np.float64))
+        (line,) = ax.plot(x, np.median(y, axis=0), "o-", ms=4, label=name)
+        if len(y) > 1:
+            ax.fill_between(x, *np.quantile(y, [0.25, 0.75], axis=0), color=line.get_color(), alpha=0.2, lw=0)
+    ax.axhline(1, color="0.6", lw=0.8, zorder=0)
+    ax.set(xscale="log", xlabel=xlabel, ylabel=ylabel)
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))  # sizes span a decade or two: powers of ten alone are few
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    if curves:
+        ax.legend(fontsize=8)
+    return ax
+
+
+def convergence(
+    sizes: npt.ArrayLike,
+    errors: Mapping[str, npt.ArrayLike],
+    rate: float | None = -0.5,
+    ax: Axes | None = None,
+    xlabel: str = "rows",
+    ylabel: str = "error",
+) -> Axes:
+    """Draw how errors fall as something grows (rows, frequencies, evaluations), with the slope of each.
+
+    Parameters
+    ----------
+    sizes : array-like of shape (S,)
+    errors : mapping of str to array-like of shape (S,)
+        Positive errors; the legend tells their slopes on logarithmic axes.
+    rate : float or None, default −0.5
+        The slope to compare with, drawn as a dashed line.
+    ax : Axes, optional
+    xlabel, ylabel : str
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import qckm.plots
+    >>> ax = qckm.plots.convergence([10, 100], {"a sketch": [0.1, 0.032]})
+    >>> ax.get_legend_handles_labels()[1]
+    ['a sketch: slope −0.49', 'slope −0.5']
+    """
+    ax = _axes(ax)
+    x = np.asarray(sizes, np.float64)
+    for name, values in errors.items():
+        y = np.asarray(values, np.float64)
+        slope = np.polyfit(np.log(x), np.log(y), 1)[0]
+        ax.plot(x, y, "o-", ms=4, label=f"{name}: slope {_minus(f'{slope:.2f}')}")
+    if rate is not None:
+        largest = max(float(np.asarray(values, np.float64)[0]) for values in errors.values())
+        ax.plot(x, 1.3 * largest * (x / x[0]) ** rate, "k--", lw=1, label=f"slope {_minus(f'{rate:g}')}")
+    ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
+    ax.legend(fontsize=8)
+    return ax
+
+
+def selection(count: ClusterCount, ax: Axes | None = None) -> Axes:
+    """Draw what `choose_n_clusters` saw: the misfit of each K, the sampling noise, and the criterion with its minimum.
+
+    Parameters
+    ----------
+    count : ClusterCount
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+        Those of the misfit; the criterion has its own scale on the right.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    ax = _axes(ax)
+    lines = ax.plot(count.ks, count.objectives, "o-", ms=4, label="misfit")
+    lines.append(ax.axhline(count.noise, color="0.6", ls="--", lw=1, label="sampling noise"))
+    ax.set(yscale="log", xlabel="clusters K", ylabel="misfit to the sketch")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    right = ax.twinx()
+    lines += right.plot(count.ks, count.criterion, "s:", ms=4, color="tab:red", label="criterion")
+    lines.append(ax.axvline(count.n_clusters, color="black", lw=0.8, label=f"chosen: K = {count.n_clusters}"))
+    right.set_ylabel("criterion", color="tab:red")
+    ax.legend(handles=lines, fontsize=8)
+    return ax
+
+
+def _axes(ax: Axes | None) -> Axes:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError('Plots need matplotlib: pip install "qckm[plot]"') from error
+    return plt.gca() if ax is None else ax
+
+
+def _figure(ax: Axes) -> Any:
+    return ax.get_figure()
+
+
+def _with_margin(lower: Floats, upper: Floats) -> tuple[Sequence[float], Sequence[float]]:
+    if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+        raise QckmError("A sketch of no rows has nothing to show: sketch some rows first.")
+    margin = 0.05 * (upper - lower) + np.finfo(np.float64).tiny
+    return (lower - margin).tolist(), (upper + margin).tolist()
+
+
+def _minus(number: str) -> str:
+    return number.replace("-", "−")

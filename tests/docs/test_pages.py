@@ -1,0 +1,87 @@
+"""The pages say what is true: their Python runs, their links lead somewhere, and no public name is missing."""
+
+import doctest
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import qckm
+import qckm.plots
+import qckm.sensor
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+# Written for this site, or taken in; gallery/ and _build/ are made by Sphinx.
+PAGES = sorted(path for path in [*DOCS.glob("*.md"), *DOCS.glob("guide/*.md")])
+FENCE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#([^)\s]+))?\)")
+
+
+def sessions(page):
+    """Return the lines of Python sessions on a page, at their places, and blank lines for the rest."""
+    text, out = page.read_text(), []
+    for match in FENCE.finditer(text):
+        if ">>>" in match[1]:
+            out.append("\n" * (text.count("\n", 0, match.start(1)) - sum(part.count("\n") for part in out)))
+            out.append(match[1])
+    return "".join(out)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if sessions(page)], ids=lambda page: page.stem)
+def test_what_a_page_shows_is_what_happens(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # pages write files
+    examples = doctest.DocTestParser().get_doctest(sessions(page), {}, page.name, str(page), 0)
+    said = []
+    doctest.DocTestRunner().run(examples, out=said.append)
+    assert not said, "".join(said)
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=lambda page: page.stem)
+def test_links_lead_somewhere(page):
+    broken = []
+    for target, anchor in LINK.findall(page.read_text()):
+        if target.startswith("http"):
+            continue
+        file = (page.parent / target).resolve()
+        if file.is_relative_to(DOCS / "gallery"):  # made from examples/gallery when the site is built
+            file = ROOT / "examples" / "gallery" / file.with_suffix(".py").name
+            file = file.with_name("GALLERY_HEADER.rst") if file.stem == "index" else file
+        if not file.exists():
+            broken.append(target)
+        elif anchor and anchor not in anchors(file):
+            broken.append(f"{target}#{anchor}")
+    assert not broken
+
+
+def anchors(page):
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def public_names():
+    """Yield every public name with its address."""
+    for name in qckm.__all__:
+        if inspect.ismodule(getattr(qckm, name)):
+            continue
+        yield f"qckm.{name}"
+    yield from (f"qckm.plots.{name}" for name in qckm.plots.__all__)
+    yield from (f"qckm.sensor.{name}" for name in qckm.sensor.__all__)
+
+
+def test_the_reference_has_every_public_name():
+    text = (DOCS / "reference.md").read_text()
+    documented = set(re.findall(r"^\.\. auto(?:class|function):: (\S+)$", text, re.MULTILINE))
+    modules = set(re.findall(r"^\.\. automodule:: (\S+)\n   :members:$", text, re.MULTILINE))
+    missing = {name for name in public_names() if name not in documented and name.rpartition(".")[0] not in modules}
+    assert not missing
+    # Modules that are public as a whole.
+    assert modules == {"qckm.errors", "qckm.plots", "qckm.signatures"}
+    assert {f"qckm.{name}" for name in qckm.__all__ if inspect.ismodule(getattr(qckm, name))} <= modules
+
+
+def test_the_reference_has_no_name_that_is_gone():
+    names = re.findall(r"^\.\. auto(?:class|function):: (\S+)$", (DOCS / "reference.md").read_text(), re.MULTILINE)
+    assert names
+    assert set(names) <= set(public_names())

@@ -1,0 +1,108 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import qckm
+from qckm.errors import QckmError
+
+plt = pytest.importorskip("matplotlib.pyplot")
+from qckm import plots  # noqa: E402
+
+
+@pytest.fixture
+def ax():
+    figure, axes = plt.subplots()
+    yield axes
+    plt.close(figure)
+
+
+def two_places(signature="one-bit", dither="paired"):
+    """A sketch of a heavy place at (−4, 0) and a light one at (4, 2)."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(1500, 2)) * 0.3 + [-4, 0], rng.normal(size=(500, 2)) * 0.3 + [4, 2]])
+    return qckm.SketchOperator.draw(2, 400, 2.0, signature=signature, dither=dither, random_state=0).sketch(X)
+
+
+@pytest.mark.parametrize("signature", ["one-bit", "exponential", "modulo"])
+@pytest.mark.parametrize("dither", ["paired", "single"])
+def test_the_density_peaks_where_the_rows_are(ax, signature, dither):
+    assert plots.density(two_places(signature, dither), ax, resolution=81) is ax
+    image = ax.images[0]
+    heights, (left, right, bottom, top) = image.get_array(), image.get_extent()
+    row, column = np.unravel_index(heights.argmax(), heights.shape)
+    x, y = left + (right - left) * column / 80, bottom + (top - bottom) * row / 80
+    assert abs(x + 4) < 0.4
+    assert abs(y) < 0.4
+    # Its height is the share of the rows that are there, less what their own width takes.
+    assert heights.max() == pytest.approx(0.75, abs=0.12)
+
+
+def test_a_clustering_is_drawn_over_its_density(ax):
+    sketch = two_places()
+    found = qckm.decode(sketch, 2, random_state=0)
+    assert plots.clustering(sketch, found, rows=[[0.0, 0.0], [1.0, 1.0]], ax=ax) is ax
+    np.testing.assert_allclose(ax.collections[0].get_offsets(), found.centers)
+    assert ax.lines[0].get_xydata().tolist() == [[0.0, 0.0], [1.0, 1.0]]
+    assert [patch.get_width() for patch in ax.patches] == pytest.approx((2 * found.spreads).tolist())
+
+
+def test_the_current_axes_are_taken_and_columns_named(ax):
+    op = qckm.SketchOperator.draw(2, 50, 1.0, feature_names=["height", "weight"], random_state=0)
+    assert plots.density(op.sketch([[1.0, 2.0], [3.0, 4.0]]), resolution=10) is ax
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("height", "weight")
+
+
+def test_what_cannot_be_drawn_is_refused_with_a_reason(ax):
+    op = qckm.SketchOperator.draw(3, 50, 1.0, random_state=0)
+    with pytest.raises(QckmError, match="2 features, got 3"):
+        plots.density(op.sketch([[1.0, 2.0, 3.0]]), ax)
+    with pytest.raises(QckmError, match="no rows"):
+        plots.density(qckm.SketchOperator.draw(2, 50, 1.0).empty(), ax)
+    with pytest.raises(QckmError, match="shape"):
+        plots.phase_diagram([1, 2], [3, 4], [[0.0, 1.0]], ax=ax)
+
+
+def test_a_phase_diagram_has_its_lines_where_the_cells_are(ax):
+    rates = [[0.0, 0.5, 1.0], [0.0, 0.4, 1.0]]
+    assert plots.phase_diagram([1, 2, 4], [5, 10], rates, {"one bit": [2, 4], "full": [1, np.nan]}, ax, "K") is ax
+    np.testing.assert_array_equal(ax.images[0].get_array(), np.transpose(rates))
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), [1.0, 2.0])
+    assert np.isnan(ax.lines[1].get_ydata()[1])
+    assert ax.get_xlabel() == "K"
+
+
+def test_a_trade_off_shows_medians_and_quartiles(ax):
+    ratios = [[1.0, 1.1], [1.2, 1.3], [1.4, 1.5]]
+    assert plots.trade_off({"sketch": ([10, 100], ratios), "rows": ([10, 100], [2.0, 1.5])}, ax) is ax
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), [1.2, 1.3])
+    assert len(ax.collections) == 1
+
+
+def test_convergence_tells_slopes(ax):
+    sizes = np.array([10, 100, 1000])
+    assert plots.convergence(sizes, {"a": sizes**-0.5, "b": 1 / sizes}, ax=ax) is ax
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["a: slope −0.50", "b: slope −1.00", "slope −0.5"]
+
+
+def test_a_selection_marks_the_chosen_number(ax):
+    count = qckm.choose_n_clusters(two_places(), ks=range(1, 4), random_state=0)
+    assert plots.selection(count, ax) is ax
+    assert "chosen: K = 2" in [text.get_text() for text in ax.get_legend().get_texts()]
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), count.objectives)
+
+
+def test_without_matplotlib_the_extra_is_named():
+    code = """
+import sys
+sys.modules["matplotlib"] = sys.modules["matplotlib.pyplot"] = None
+import qckm.plots
+try:
+    qckm.plots.trade_off({})
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert 'pip install "qckm[plot]"' in done.stdout, done.stderr
