@@ -49,7 +49,7 @@ def _crossing(ratios: list[float], rates: list[float], level: float) -> str:
 
 
 # How many measurements -----------------------------------------------------------------------------------------------
-RATIOS = [0.6, 0.75, 0.9, 1.0, 1.25]
+RATIOS = [0.75, 0.9, 1.0, 1.25]
 SHAPES = [("two_clusters", n, 2) for n in (5, 10, 20)] + [("corners", 5, K) for K in (4, 10, 20)]
 SHAPES += [("gaussians", 10, 10)]
 

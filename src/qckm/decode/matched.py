@@ -28,7 +28,7 @@ from qckm.decode.search import Search
 Floats = npt.NDArray[np.float64]
 
 # A misfit of this many times what it should be says that the clusters are no equal Gaussians, or were not found.
-_POOR = 3.0
+_POOR = 2.0
 # Up to this many times, all clusters but one or two are where they should be.
 _PROMISING = 10.0
 # Centroids of one density that fare so much worse in another are not to be believed.
@@ -114,7 +114,7 @@ def matched(
     freedom = max(model.n_measurements - unknowns, 0.05 * model.n_measurements)
     # Rows that are all alike have no sampling noise; arithmetic always has some.
     expected = max(model.noise * freedom / model.n_measurements, 1e-9 * model.n_measurements)
-    goal = expected * (1 + 3 * np.sqrt(2 / freedom))
+    goal = expected * min(1 + 3 * np.sqrt(2 / freedom), _POOR)
     if start is None:
         tries = _n_searches(unknowns, model.n_measurements) * n_init
         best = _search(search, n_clusters, goal, _PROMISING * expected, tries)
@@ -126,7 +126,7 @@ def matched(
     densities, count = [best], max(10_000, 500 * n_clusters)
     if best.misfit <= _POOR * expected:
         rows = draw_rows(densities, count, search.problem, rng)
-        centroids, unrest = cluster_rows(rows, n_clusters, best.points, 0, rng), 1.0
+        centroids, unrest = cluster_rows(rows, n_clusters, best.points, 0, rng), np.inf  # not asked
     elif trusted and start is not None:
         centroids, unrest = Centroids(start, best.weights, best.widths), 1.0
     else:
