@@ -72,7 +72,7 @@ def halfway(parts, qckm_):
     state = State(op.sketch(first.rows), first.after, first.bytes_done)
     options = {
         "columns": None, "dtype": "auto", "on_bad": "error", "operator": None, "n_clusters": None,
-        "n_frequencies": 200, "scale": 2.0, "law": "auto", "signature": "one-bit", "dither": "paired",
+        "n_frequencies": 200, "scale": 2.0, "octaves": 1, "law": "auto", "signature": "one-bit", "dither": "paired",
         "standardize": False, "seed": 1,
     }  # fmt: skip
     checkpoints.save(Checkpoint(state, source.stamps, options), "out.qckm.checkpoint")
