@@ -64,6 +64,11 @@ def test_m_grows_with_n_and_k():
     assert choose_n_frequencies(1, 2) == 100
 
 
+def test_few_frequencies_and_many_clusters_want_equal_lengths():
+    assert choose_law(10, 10, 299)[0] == choose_law(10, 60, 60_000)[0] == "concentrated-radius"
+    assert choose_law(10, 10, 300)[0] == "balanced-radius"
+
+
 def test_the_seeded_law_wants_the_scale_of_norms_about_equal():
     few, many = choose_law(3, 5, 20), choose_law(3, 5, 1000)
     assert choose_law(3, 5, 1000, "seeded") == ("seeded", few[1])

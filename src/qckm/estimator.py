@@ -59,7 +59,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         The kernel's length in data units; "auto" takes it from a pilot of at most 5000 rows, drawn from all rows in
         `fit`, from the first batch in `partial_fit`.
     law : str or Law, default "auto"
-        Law of the frequencies; "auto" is "balanced-radius", or "concentrated-radius" where m is less than 3nK.
+        Law of the frequencies; "auto" is "balanced-radius", or "concentrated-radius" where m < 3nK or K ≥ 50.
     decoder : {"auto", "matched", "clompr"}, default "auto"
         "matched" models clusters with width, through all harmonics of the signature; "clompr" is the paper's algorithm
         to the letter; "auto" is "matched".

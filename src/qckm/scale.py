@@ -19,8 +19,8 @@ from qckm.rows import Floats, require_finite
 from qckm.threads import one_thread
 
 PILOT_ROWS = 5000
-# Fewer frequencies than so many times the unknowns are few.
-_FEW = 3
+# Fewer frequencies than so many times the unknowns are few, and for so many clusters any number is.
+_FEW, _MANY_CLUSTERS = 3, 50
 # Frequencies, by whether they are few: the law, and rms ‖ω‖ times the clusters' standard deviation. Clusters are told
 # apart with the fewest measurements where all ‖ω‖ are about equal, and high. With measurements to spare, lower ones see
 # the tails of real clusters, and a spread of norms clusters of different widths (experiments/decoder).
@@ -126,7 +126,8 @@ def choose_law(n_features: int, n_clusters: int, n_frequencies: int, wanted: Any
     """Choose the law, and rms ‖ω‖ times the clusters' standard deviation."""
     if wanted == seeded.LAW:  # all its ‖ω‖ are about equal, however many there are
         return seeded.LAW, _FREQUENCIES[True][1]
-    return _FREQUENCIES[n_frequencies < _FEW * n_features * n_clusters]
+    few = n_frequencies < _FEW * n_features * n_clusters or n_clusters >= _MANY_CLUSTERS
+    return _FREQUENCIES[few]
 
 
 def choose_n_frequencies(n_features: int, n_clusters: int) -> int:

@@ -54,7 +54,8 @@ class Found:
     objective : float
         The density's misfit.
     excess : float
-        The misfit of K equal clusters over what it should be; infinite with no more measurements than unknowns.
+        The misfit of K equal clusters over what it should be; infinite with hardly more measurements than unknowns,
+        where anything is explained.
     unrest : float
         How much worse, in the density's own eyes, the centroids of the other densities are than these; 1 at best,
         infinite where measurements are too few for densities to tell.
@@ -140,7 +141,7 @@ def matched(
         *centroids,
         density=densities[0],
         objective=objective,
-        excess=best.misfit / expected if model.n_measurements > unknowns else np.inf,
+        excess=best.misfit / expected if freedom >= unknowns / 3 else np.inf,
         unrest=unrest,
         signal=model.energy() / max(model.noise, 1e-9),
         n_evaluations=search.n_evaluations,
