@@ -138,11 +138,7 @@ def decode_hinted(
 
 def _with_verdict(found: Clustering, octave: int | None) -> Clustering:
     if found.converged is False:
-        warnings.warn(
-            POOR_FIT,
-            PoorFitWarning,
-            stacklevel=4,
-        )
+        warnings.warn(POOR_FIT, PoorFitWarning, stacklevel=4)
     return replace(found, octave=octave)
 
 

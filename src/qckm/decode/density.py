@@ -38,7 +38,7 @@ class Centroids(NamedTuple):
 def fit_densities(search: Search, start: Mixture | None, n_clusters: int, count: int) -> list[Mixture]:
     """Fit some densities, the best first, each grown from the start, or from one wide cluster."""
     evenness = _EVENNESS * search.problem.waves.phases.size
-    most = search.problem.waves.phases.size * 2 // (search.mean.size + 2)  # no more unknowns than measurements
+    most = search.n_measurements // (search.mean.size + 2)  # no more unknowns than measurements
     size = max(n_clusters, min(6 * n_clusters, 2 * n_clusters + 40, most))
     densities = []
     for _ in range(count):

@@ -110,7 +110,7 @@ def matched(
     n_init : int
         A factor on the effort.
     """
-    search = Search(Problem(model.waves, lower, upper), model.mean, model.deviation, rng)
+    search = Search(Problem(model.waves, lower, upper), model.n_measurements, model.mean, model.deviation, rng)
     unknowns = n_clusters * (lower.size + 1) + 1
     freedom = max(model.n_measurements - unknowns, 0.05 * model.n_measurements)
     # Rows that are all alike have no sampling noise; arithmetic always has some.

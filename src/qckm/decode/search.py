@@ -35,6 +35,7 @@ class Search:
     """A sketch to explain, where its clusters may be, and the dice."""
 
     problem: Problem
+    n_measurements: int  # the numbers in the sketch
     mean: Floats  # starts are drawn from a Gaussian around the data …
     deviation: Floats  # … (n,) each, in the model's coordinates
     rng: np.random.Generator
@@ -80,11 +81,10 @@ class Search:
 
         With `worth`, a cluster stays that explains more than that many times what as many unknowns would by chance.
         """
-        n_measurements = 2 * self.problem.waves.phases.size
         unknowns = self.mean.size + 2
         while len(mixture.points) > size:
             costs = self.missed(mixture)
-            left = max(n_measurements - unknowns * len(costs), n_measurements // 4)
+            left = max(self.n_measurements - unknowns * len(costs), self.n_measurements // 4)
             chance = unknowns * mixture.misfit / left
             surplus = min(len(costs) - size, int((costs < worth * chance).sum()))
             if not surplus:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -113,9 +114,9 @@ class DaskPartitions(Partitions):
     n_partitions: int
     lazy = True
 
+    @abstractmethod
     def parts(self, job: Job) -> list[Delayed]:
         """Return the result of each partition, not computed yet."""
-        raise NotImplementedError
 
     def fold(self, job: Job, some: np.random.Generator | None = None) -> bytes:
         """Do a job; partitions that are not chosen are not computed."""
@@ -141,9 +142,9 @@ class DaskPartitions(Partitions):
             chunks=(rows.chunks[0], (len(model.centers),)),
         )
 
+    @abstractmethod
     def rows(self) -> da.Array:
         """Return the rows as a Dask array (rows, n)."""
-        raise NotImplementedError
 
 
 class _ArrayPartitions(DaskPartitions):
