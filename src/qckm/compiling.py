@@ -46,4 +46,4 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a function into those that call it."""
-    return numba.njit(inline="always", **_OPTIONS)(function)
+    return numba.njit(forceinline=True, **_OPTIONS)(function)

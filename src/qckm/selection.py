@@ -134,5 +134,5 @@ def _misfit(sketch: Sketch, found: Clustering) -> float:
     lower, upper = (model.to_points(bound) for bound in sketch.bounds)
     box = np.minimum(lower, points.min(axis=0)), np.maximum(upper, points.max(axis=0))
     widths = np.maximum((found.spreads / model.spread) ** 2, _LEAST_WIDTH)
-    start = Mixture(points, found.weights, widths, np.inf)
+    start = Mixture(points, found.weights, widths, np.zeros((len(points), 0, points.shape[1])), np.inf)
     return Problem(model.waves, *box).fit(start, 300, "own", evenness=1e-4 * model.noise)[0].misfit

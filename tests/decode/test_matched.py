@@ -54,6 +54,27 @@ def test_clusters_that_are_no_gaussians():
         assert ratio(X, km.cluster_centers_) < 1.1
 
 
+def test_long_clusters_are_explained():
+    """Each four times longer in a direction of its own: K clusters with axes, and not a word of warning."""
+    rng = np.random.default_rng(1)
+    centers, axes = 5 * rng.normal(size=(5, 4)), rng.normal(size=(5, 4))
+    axes *= 4 / np.linalg.norm(axes, axis=1, keepdims=True)
+    which = rng.integers(5, size=10_000)
+    X = centers[which] + rng.normal(size=(10_000, 4)) + rng.normal(size=(10_000, 1)) * axes[which]
+    km = qckm.CompressiveKMeans(5, n_frequencies=150, init="sketch", compute_labels=False, random_state=0).fit(X)
+    assert ratio(X, km.cluster_centers_) < 1.03
+    assert km.objective_ < km.sketch_.sampling_noise()
+    assert km.converged_
+
+
+def test_centroids_of_clusters_that_overlap_are_those_of_k_means():
+    """Two Gaussians one deviation from each other's middle: k-means cuts between, its centroids are further apart."""
+    rng = np.random.default_rng(0)
+    X = np.array([[-1.0, 0.0], [1.0, 0.0]])[rng.integers(2, size=20_000)] + rng.normal(size=(20_000, 2))
+    km = qckm.CompressiveKMeans(2, n_frequencies=60, init="sketch", compute_labels=False, random_state=0).fit(X)
+    assert ratio(X, km.cluster_centers_) < 1.005
+
+
 def test_decoding_is_repeatable():
     sketch = qckm.SketchOperator.draw(3, 60, scale=2.0, random_state=0).sketch(clusters(4, 3, 0))
     one, two = (qckm.decode(sketch, 4, random_state=1) for _ in range(2))

@@ -151,9 +151,11 @@ def decode_octaves(task: Task) -> tuple[int, list[Clustering]]:
     with one_thread():
         for part in parts:
             model, found = _fit_matched(replace(task, sketch=part, start=None))
-            points, weights, widths, _ = found.density
-            densities.append(Density(model.to_centers(points), weights, np.sqrt(widths) * model.spread))
-            clusterings.append(_clustering_of(model, found))
+            points, weights, widths, axes, _ = found.density
+            densities.append(
+                Density(model.to_centers(points), weights, np.sqrt(widths) * model.spread, axes * model.length)
+            )
+            clusterings.append(_clustering_of(part, model, found))
         return best_octave(parts, densities), clusterings
 
 
@@ -235,14 +237,22 @@ def _fit_matched(task: Task) -> tuple[SketchModel, Found]:
 
 
 def _decode_matched(task: Task) -> Clustering:
-    return _clustering_of(*_fit_matched(task))
+    return _clustering_of(task.sketch, *_fit_matched(task))
 
 
-def _clustering_of(model: SketchModel, found: Found) -> Clustering:
+def _clustering_of(sketch: Sketch, model: SketchModel, found: Found) -> Clustering:
     centers, spreads = model.to_centers(found.points), np.sqrt(found.widths) * model.spread
-    return _clustering(
-        centers, found.weights, spreads, found.objective, model.energy(), found.n_evaluations, found.converged
-    )
+    converged = found.converged and not _out_of_reach(sketch, centers)
+    return _clustering(centers, found.weights, spreads, found.objective, model.energy(), found.n_evaluations, converged)
+
+
+def _out_of_reach(sketch: Sketch, centers: Floats) -> bool:
+    """Return whether centroids are where the operator has put rows that are too far away for its scale."""
+    (least, greatest), (lower, upper) = sketch.operator.reach, sketch.bounds
+    margin = 0.1 * (greatest - least) / 2
+    below = (lower < least) & (centers >= least) & (centers < least + margin)
+    above = (upper > greatest) & (centers <= greatest) & (centers > greatest - margin)
+    return bool((below | above).any())
 
 
 DECODERS: dict[str, Callable[[Task], Clustering]] = {

@@ -1,14 +1,18 @@
 """From a sketch to a density, and from that to the centroids of k-means.
 
 Real clusters are not round, not equally wide, and have tails. Where K equal Gaussians do not explain the sketch, a
-density of more clusters, each with a width of its own, does better: grown well beyond K, then pruned to the clusters
-that explain more than chance would. What k-means of the *rows* would find is what k-means of points drawn from that
-density finds. It also puts the centroids of overlapping clusters, whose centres are elsewhere, where k-means does.
+density of more clusters does better: grown well beyond K, pruned to the clusters that explain more than chance would,
+then each with a width and axes of its own. What k-means of the *rows* would find is what k-means of points drawn from
+that density finds. It also puts the centroids of overlapping clusters, whose centres are elsewhere, where k-means does.
+
+No two fits end alike. What they agree on is what the sketch says, and what they do not averages out: centroids are
+taken from several of them together.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,10 +25,14 @@ Floats = npt.NDArray[np.float64]
 
 # The price of unequal widths, a measurement: enough to keep a cluster from swallowing the rest, too little to bias.
 _EVENNESS = 1e-5
-# A cluster must explain so many times what its unknowns would by chance: between AIC (2) and BIC (6 or 7 here).
-_WORTH = 3.0
+# A cluster must explain so many times what its unknowns would by chance, as AIC has it.
+_WORTH = 2.0
 # Densities within this factor of the best misfit are equally good.
-_AS_GOOD = 1.15
+_AS_GOOD = 1.3
+# Axes a cluster, and at most so many unknowns a measurement for K clusters with that many.
+_MOST_AXES, _MOST_UNKNOWNS = 2, 0.6
+# Of K-means' fresh starts, on so many rows, or so many a cluster, the best few go on with all rows.
+_FEW_ROWS, _FEW_A_CLUSTER, _FINALISTS = 5000, 50, 3
 
 
 class Centroids(NamedTuple):
@@ -40,12 +48,20 @@ def fit_densities(search: Search, start: Mixture | None, n_clusters: int, count:
     evenness = _EVENNESS * search.problem.waves.phases.size
     most = search.n_measurements // (search.mean.size + 2)  # no more unknowns than measurements
     size = max(n_clusters, min(6 * n_clusters, 2 * n_clusters + 40, most))
+    n_axes = choose_n_axes(search, n_clusters)
     densities = []
     for _ in range(count):
         grown = search.grow(search.alone("own") if start is None else start, size, "own", evenness)
         pruned = search.prune(grown, n_clusters, "own", evenness, _WORTH)
-        densities.append(search.fit(pruned, 400, "own", evenness))
+        densities.append(search.fit(search.lengthen(pruned, n_axes), 500, "own", evenness))
     return sorted(densities, key=lambda density: density.misfit)
+
+
+def choose_n_axes(search: Search, n_clusters: int) -> int:
+    """Choose how many axes clusters have: as many as there are measurements to find them by."""
+    n = search.mean.size
+    room = _MOST_UNKNOWNS * search.n_measurements / n_clusters - (n + 2)
+    return int(min(_MOST_AXES, n - 1, max(0, room // n)))
 
 
 def as_good_as_the_best(densities: list[Mixture]) -> list[Mixture]:
@@ -54,29 +70,32 @@ def as_good_as_the_best(densities: list[Mixture]) -> list[Mixture]:
 
 
 def draw_rows(mixtures: list[Mixture], count: int, problem: Problem, rng: np.random.Generator) -> Floats:
-    """Draw points (count, n) from the mean of some mixtures."""
-    points = np.concatenate([mixture.points for mixture in mixtures])
-    widths = np.concatenate([mixture.widths for mixture in mixtures])
-    shares = np.concatenate([mixture.weights / mixture.weights.sum() for mixture in mixtures])
-    which = rng.choice(len(points), size=count, p=shares / shares.sum())
-    noise = rng.standard_normal((count, points.shape[1]))
-    rows: Floats = points[which] + np.sqrt(widths[which])[:, np.newaxis] * noise
-    return np.clip(rows, problem.lower, problem.upper)
+    """Draw points (about `count`, n) from some mixtures, as many of each, in any order."""
+    rows = np.concatenate([mixture.draw(-(-count // len(mixtures)), rng) for mixture in mixtures])
+    clipped: Floats = np.clip(rng.permutation(rows), problem.lower, problem.upper)
+    return clipped
 
 
 def cluster_rows(
-    rows: Floats, n_clusters: int, start: Floats | None, n_fresh: int, rng: np.random.Generator
+    rows: Floats, n_clusters: int, starts: Sequence[Floats], n_fresh: int, rng: np.random.Generator
 ) -> Centroids:
-    """Return the k-means centroids of rows: the best of one run from `start` and of `n_fresh` runs afresh."""
+    """Return the k-means centroids of rows: the best of runs from the starts and of `n_fresh` runs afresh.
+
+    Runs afresh look at a part of the rows, for most of them lead nowhere.
+    """
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    tries = [] if start is None else [KMeans(n_clusters, init=start, n_init=1)]
-    if n_fresh:
-        tries.append(KMeans(n_clusters, n_init=n_fresh, random_state=int(rng.integers(2**31))))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters
-        best = min((kmeans.fit(rows) for kmeans in tries), key=lambda kmeans: kmeans.inertia_)
+        part = rows[: max(_FEW_ROWS, _FEW_A_CLUSTER * n_clusters)]
+        fresh = [KMeans(n_clusters, n_init=1, random_state=int(rng.integers(2**31))).fit(part) for _ in range(n_fresh)]
+        fresh.sort(key=lambda kmeans: kmeans.inertia_)
+        finalists = [*starts, *(kmeans.cluster_centers_ for kmeans in fresh[:_FINALISTS])]
+        best = min(
+            (KMeans(n_clusters, init=points, n_init=1).fit(rows) for points in finalists),
+            key=lambda kmeans: kmeans.inertia_,
+        )
     counts = np.bincount(best.labels_, minlength=n_clusters)
     squares = ((rows - best.cluster_centers_[best.labels_]) ** 2).mean(axis=1)
     widths = np.bincount(best.labels_, squares, minlength=n_clusters) / np.maximum(counts, 1)

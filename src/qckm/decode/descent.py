@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from qckm.compiling import compiled
 from qckm.decode.fitting import _direction
-from qckm.decode.waves import _sine_cosine
+from qckm.decode.waves import sine_cosine
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,7 +47,7 @@ def _turn(tones, point, cosine, sine):
         for j in range(m):
             cosine[j] += along * row[j]
     for j in range(m):
-        s, c = _sine_cosine(cosine[j])
+        s, c = sine_cosine(cosine[j])
         cosine[j] = c
         sine[j] = s
 

@@ -26,12 +26,35 @@ _NARROWEST = 1e-4  # a width of 0 would have no derivative of its logarithm
 
 
 class Mixture(NamedTuple):
-    """Clusters N(c, τI): points (K, n), weights (K,), widths τ (K,), and their misfit to the sketch."""
+    """Clusters N(c, τI + Σ_r v_r v_rᵀ): their points, weights, widths τ and axes v, and their misfit to the sketch."""
 
-    points: Floats
-    weights: Floats
-    widths: Floats
+    points: Floats  # (K, n)
+    weights: Floats  # (K,)
+    widths: Floats  # (K,)
+    axes: Floats  # (K, r, n); r = 0 for round clusters
     misfit: float
+
+    @property
+    def shape(self) -> tuple[Floats, Floats, Floats]:
+        """Where the clusters are and how far they reach: what their atoms depend on."""
+        return self.points, self.widths, self.axes
+
+    @property
+    def unknowns(self) -> int:
+        """The numbers that were fitted."""
+        return self.points.size + self.weights.size + self.widths.size + self.axes.size
+
+    def some(self, which: npt.NDArray[np.intp]) -> Mixture:
+        """Return some of the clusters, as they are."""
+        return Mixture(self.points[which], self.weights[which], self.widths[which], self.axes[which], np.inf)
+
+    def draw(self, count: int, rng: np.random.Generator) -> Floats:
+        """Draw points (count, n) from the mixture."""
+        which = rng.choice(len(self.weights), size=count, p=self.weights / self.weights.sum())
+        around = np.sqrt(self.widths[which])[:, np.newaxis] * rng.standard_normal((count, self.points.shape[1]))
+        along = rng.standard_normal((count, self.axes.shape[1]))
+        drawn: Floats = self.points[which] + around + np.einsum("ir,irn->in", along, self.axes[which])
+        return drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,93 +84,121 @@ class Problem:
         `evenness` is the price of widths that differ (times the sum of squares of their logarithms' deviations). Stops
         after `iterations`, or when ten of them bring less than `tolerance` of the misfit.
         """
-        K, n = start.points.shape
+        K, r, n = start.axes.shape
         free = {"fixed": 0, "shared": 1, "own": K}[widths]
-        low = np.concatenate([np.tile(self.lower, K), np.zeros(K), np.full(free, _NARROWEST)])
-        high = np.concatenate([np.tile(self.upper, K), np.full(K, 2.0), np.full(free, self.widest)])
+        longest = np.full(K * r * n, np.sqrt(self.widest))
+        low = np.concatenate([np.tile(self.lower, K), np.zeros(K), np.full(free, _NARROWEST), -longest])
+        high = np.concatenate([np.tile(self.upper, K), np.full(K, 2.0), np.full(free, self.widest), longest])
         tau = start.widths
         first = {"fixed": tau[:0], "shared": tau.mean(keepdims=True), "own": tau}[widths]
-        x = np.clip(np.concatenate([start.points.ravel(), start.weights, first]), low, high)
-        x, value, evaluations = _minimise(self.waves, K, free, tau, evenness, x, low, high, iterations, tolerance)
-        points, weights, moved = _unpack(x, K, n, free, tau)
-        return Mixture(points.copy(), weights.copy(), moved.copy(), value), evaluations
+        x = np.concatenate([start.points.ravel(), start.weights, first, start.axes.ravel()])
+        x = np.minimum(np.maximum(x, low), high)
+        tau = tau.copy()
+        value, evaluations = _minimise(self.waves, (K, r, free), tau, evenness, x, low, high, iterations, tolerance)
+        points, weights, _, axes = np.split(x, [K * n, K * n + K, K * n + K + free])
+        return Mixture(points.reshape(K, n), weights, tau, axes.reshape(K, r, n), value), evaluations
 
 
 @compiled
-def _unpack(x, K, n, free, tau):
-    """Return the points, weights and widths that the variables x stand for; widths are fixed, shared or own."""
-    widths = tau
-    if free == 1:
-        widths = np.full(K, x[-1])
-    elif free > 1:
-        widths = x[K * n + K :]
-    return x[: K * n].copy().reshape(K, n), x[K * n : K * n + K].copy(), widths.copy()
-
-
-@compiled
-def _evaluate(waves, K, free, tau, evenness, x):
-    """Return the misfit, that plus the price of unequal widths, and the gradient of the latter."""
-    n = waves.frequencies.shape[0]
-    points, weights, widths = _unpack(x, K, n, free, tau)
-    value, by_points, by_weights, by_widths = misfit(waves, points, weights, widths)
-    gradient = np.empty(x.size)
-    gradient[: K * n] = by_points.ravel()
-    gradient[K * n : K * n + K] = by_weights
-    price = 0.0
-    if free == 1:
-        gradient[-1] = by_widths.sum()
-    elif free > 1:
-        logs = np.log(widths)
-        logs -= logs.mean()
-        price = evenness * (logs * logs).sum()
-        gradient[K * n + K :] = by_widths + 2 * evenness * logs / widths
-    return value, value + price, gradient
-
-
-@compiled
-def _minimise(waves, K, free, tau, evenness, x, low, high, iterations, tolerance):
-    """Return where the descent ends, the misfit there and the evaluations it took."""
-    bare, value, gradient = _evaluate(waves, K, free, tau, evenness, x)
-    evaluations = 1
-    moves, turns = np.zeros((_MEMORY, x.size)), np.zeros((_MEMORY, x.size))
-    curvatures = np.zeros(_MEMORY)
-    stored, before = 0, value
-    for iteration in range(iterations):
-        direction = _direction(x, low, high, gradient, moves, turns, curvatures, stored)
-        downhill = False
-        step, candidate = direction, x
-        new_bare, new_value, new_gradient = bare, value, gradient
-        if (direction * gradient).sum() < 0:
-            length = 1.0
-            for _ in range(20):
-                candidate = np.minimum(np.maximum(x + length * direction, low), high)
-                step = candidate - x
-                promised = (gradient * step).sum()
-                new_bare, new_value, new_gradient = _evaluate(waves, K, free, tau, evenness, candidate)
-                evaluations += 1
-                if new_value <= value + 1e-4 * promised:
-                    downhill = True
+def _minimise(waves, sizes, widths, evenness, x, low, high, iterations, tolerance):
+    """Descend from x to where it ends, with the widths; return the misfit there and the evaluations it took."""
+    size, n = x.size, waves.frequencies.shape[0]
+    K, r, free = sizes
+    moves, turns, curvatures = np.zeros((_MEMORY, size)), np.zeros((_MEMORY, size)), np.zeros(_MEMORY)
+    gradient, new_gradient, candidate = np.empty(size), np.empty(size), x.copy()
+    # The parts of what is tried, and of the gradient there.
+    points, by_points = candidate[: K * n].reshape(K, n), new_gradient[: K * n].reshape(K, n)
+    weights, by_weights = candidate[K * n : K * n + K], new_gradient[K * n : K * n + K]
+    own, by_own = candidate[K * n + K : K * n + K + free], new_gradient[K * n + K : K * n + K + free]
+    axes = candidate[K * n + K + free :].reshape(K, r, n)
+    by_axes = new_gradient[K * n + K + free :].reshape(K * r, n)
+    by_widths = np.empty(K)
+    direction, promised, length = candidate, 0.0, 1.0
+    bare = value = before = np.inf
+    evaluations, shorter, stored, iteration = 0, 0, 0, -1
+    while True:
+        _set_widths(own, widths)
+        new_bare = misfit(waves, points, weights, widths, axes, by_points, by_weights, by_widths, by_axes)
+        new_value = new_bare + _price(widths, by_widths, evenness, by_own)
+        evaluations += 1
+        if iteration >= 0 and new_value > value + 1e-4 * promised:
+            shorter += 1
+            # To the minimum of the parabola through both values and the slope, within reason.
+            length *= min(0.5, max(0.1, -0.5 * promised / (new_value - value - promised)))
+        else:
+            if iteration >= 0:
+                stored += _remember(x, candidate, gradient, new_gradient, moves, turns, curvatures, stored)
+            for i in range(size):
+                x[i], gradient[i] = candidate[i], new_gradient[i]
+            bare, value, shorter, iteration = new_bare, new_value, 0, iteration + 1
+            if iteration % 10 == 0:
+                if before - value <= tolerance * value:
                     break
-                # To the minimum of the parabola through both values and the slope, within reason.
-                length *= min(0.5, max(0.1, -0.5 * promised / (new_value - value - promised)))
-        if not downhill:  # forget the curvature, and try once more along the gradient
+                before = value
+            if iteration == iterations:
+                break
+        if shorter == 20:  # no way down: forget the curvature, and try once more along the gradient
             if stored == 0:
                 break
-            stored = 0
-            continue
-        turn = new_gradient - gradient
-        curvature = (step * turn).sum()
-        if curvature > 1e-10 * np.sqrt((step * step).sum() * (turn * turn).sum()):
-            moves[stored % _MEMORY] = step
-            turns[stored % _MEMORY] = turn
-            curvatures[stored % _MEMORY] = curvature
-            stored += 1
-        x, bare, value, gradient = candidate, new_bare, new_value, new_gradient
-        if iteration % 10 == 9:
-            if before - value <= tolerance * value:
+            shorter = stored = 0
+        while shorter == 0:
+            direction, length, slope = _direction(x, low, high, gradient, moves, turns, curvatures, stored), 1.0, 0.0
+            for i in range(size):
+                slope += direction[i] * gradient[i]
+            if slope < 0 or stored == 0:
                 break
-            before = value
-    return x, bare, evaluations
+            stored = 0
+        promised = 0.0
+        for i in range(size):
+            candidate[i] = min(max(x[i] + length * direction[i], low[i]), high[i])
+            promised += gradient[i] * (candidate[i] - x[i])
+        if promised >= 0 and stored == 0:
+            break
+    _set_widths(x[K * n + K : K * n + K + free], widths)
+    return bare, evaluations
+
+
+@compiled
+def _set_widths(own, widths):
+    """Set the widths: as they are, one for all, or each its own."""
+    if own.size > 0:
+        for k in range(widths.size):
+            widths[k] = own[min(k, own.size - 1)]
+
+
+@compiled
+def _price(widths, by_widths, evenness, by_own):
+    """Return the price of unequal widths, and write the derivatives by the widths that are free, price included."""
+    price, total, mean = 0.0, 0.0, 0.0
+    for k in range(widths.size):
+        total += by_widths[k]
+        mean += np.log(widths[k]) / widths.size
+    if by_own.size == 1:
+        by_own[0] = total
+    elif by_own.size > 1:
+        for k in range(widths.size):
+            off = np.log(widths[k]) - mean
+            price += evenness * off * off
+            by_own[k] = by_widths[k] + 2 * evenness * off / widths[k]
+    return price
+
+
+@compiled
+def _remember(x, candidate, gradient, new_gradient, moves, turns, curvatures, stored):
+    """Keep a step and how the gradient turned over it, where it curves upwards; return how many were kept."""
+    spot, curvature, moved, turned = stored % moves.shape[0], 0.0, 0.0, 0.0
+    for i in range(x.size):
+        step, turn = candidate[i] - x[i], new_gradient[i] - gradient[i]
+        curvature += step * turn
+        moved += step * step
+        turned += turn * turn
+    kept = 0
+    if curvature > 1e-10 * np.sqrt(moved * turned):
+        kept = 1
+        curvatures[spot] = curvature
+        for i in range(x.size):
+            moves[spot, i], turns[spot, i] = candidate[i] - x[i], new_gradient[i] - gradient[i]
+    return kept
 
 
 @compiled

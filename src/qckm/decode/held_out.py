@@ -31,11 +31,12 @@ _LEAST_FREEDOM = 0.2
 
 
 class Density(NamedTuple):
-    """Clusters N(c, σ²I) in data units: centers (L, n), weights (L,) and, in the operator's units, spreads σ (L,)."""
+    """Clusters N(c, σ²I + Σ_r v_r v_rᵀ) in data units, but for σ, which is in the operator's units."""
 
-    centers: Floats
-    weights: Floats
-    spreads: Floats
+    centers: Floats  # (L, n)
+    weights: Floats  # (L,)
+    spreads: Floats  # (L,)
+    axes: Floats  # (L, r, n)
 
     @property
     def unknowns(self) -> int:
@@ -61,16 +62,17 @@ def scores(errors: Floats, fitted: Sequence[float]) -> Floats:
 
 def predict(operator: SketchOperator, density: Density) -> Floats:
     """Return what an operator would measure of a density, (M,)."""
-    centers, weights, spreads = density
+    centers, weights, spreads, axes = density
     omega = operator.frequencies
     phases = (centers - operator.origin) @ omega + operator.phases
     norms = ((omega * operator.units[:, np.newaxis]) ** 2).sum(axis=0)
     shares = weights / max(weights.sum(), np.finfo(np.float64).tiny)
+    blurs = (np.multiply.outer(spreads**2, norms) + ((axes @ omega) ** 2).sum(axis=1)) / 2
     harmonics = operator.signature.harmonics
     quarters = np.array([1, 1j] if operator.paired else [1])
     values = np.full((len(quarters), phases.shape[1]), harmonics[0].real)
     for h in range(1, min(_N_HARMONICS, len(harmonics))):
         if harmonics[h] != 0:
-            blurred = shares @ np.exp(1j * h * phases - h**2 * np.multiply.outer(spreads**2, norms) / 2)
+            blurred = shares @ np.exp(1j * h * phases - h**2 * blurs)
             values += 2 * (harmonics[h] * np.multiply.outer(quarters**h, blurred)).real
     return values.ravel()

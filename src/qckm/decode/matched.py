@@ -6,7 +6,8 @@ width together, with the harmonics that matter, removes the bias of points and m
 precision. What remains is to find the minimum:
 
 1. searches from scratch (search.py), until one explains the sketch down to its sampling noise;
-2. if K equal Gaussians do not explain it, as on real data, richer densities (density.py);
+2. if K equal Gaussians do not explain it, K with widths and axes of their own; if these do not either, as on real data,
+   richer densities (density.py);
 3. k-means of points drawn from the density: the centroids.
 
 What the misfit should be if the model were true is known: it is the sampling noise less what the unknowns absorb. That
@@ -20,23 +21,39 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from qckm.decode.density import Centroids, as_good_as_the_best, cluster_rows, draw_rows, fit_densities
+from qckm.decode.density import (
+    Centroids,
+    as_good_as_the_best,
+    choose_n_axes,
+    cluster_rows,
+    draw_rows,
+    fit_densities,
+)
+from qckm.decode.expectation import expected_misfit
 from qckm.decode.fitting import Mixture, Problem
 from qckm.decode.model import SketchModel
 from qckm.decode.search import Search
 
 Floats = npt.NDArray[np.float64]
 
-# A misfit of this many times what it should be says that the clusters are no equal Gaussians, or were not found.
-_POOR = 2.0
-# Up to this many times, all clusters but one or two are where they should be.
+# A misfit up to this many times what it should be: all clusters but one or two are where they should be.
 _PROMISING = 10.0
+# So many times more searches are then worth their time.
+_MORE = 4
+# Searches where there are no more measurements than unknowns.
+_HOPELESS = 3
+# With few measurements, search at least for so many terms of sums, about a second: there any search may be the one.
+_CHEAP = 1e8
+# A sketch of less energy than this times its sampling noise says nothing.
+_AUDIBLE = 2.0
 # Centroids of one density that fare so much worse in another are not to be believed.
 _RESTLESS = 1.2
-# Measurements an unknown from which on that says something.
+# Fewer measurements an unknown than this are few: then densities agree on little.
 _ENOUGH = 4
 # Densities fitted then.
-_DENSITIES = 4
+_DENSITIES = 8
+# Fresh starts of k-means, where clusters are closer than so many deviations: there its centroids are not their centres.
+_FRESH, _CLOSE = 20, 4.0
 # A search is given up after so many terms of sums: half a minute or so.
 _PATIENCE = 3e9
 
@@ -53,9 +70,8 @@ class Found:
         What they were taken from: those of it as they were fitted, or more clusters than K where these explain more.
     objective : float
         The density's misfit.
-    excess : float
-        The misfit of K equal clusters over what it should be; infinite with hardly more measurements than unknowns,
-        where anything is explained.
+    explained : bool
+        Whether K clusters leave no more of the sketch than chance would.
     unrest : float
         How much worse, in the density's own eyes, the centroids of the other densities are than these; 1 at best,
         infinite where measurements are too few for densities to tell.
@@ -69,7 +85,7 @@ class Found:
     widths: Floats
     density: Mixture
     objective: float
-    excess: float
+    explained: bool
     unrest: float
     signal: float
     n_evaluations: int
@@ -80,7 +96,7 @@ class Found:
 
         A sketch that is all noise, as at frequencies that are much too high, is explained by anything.
         """
-        return self.signal > _POOR and (self.excess <= _POOR or self.unrest <= _RESTLESS)
+        return self.signal > _AUDIBLE and (self.explained or self.unrest <= _RESTLESS)
 
 
 def matched(
@@ -112,24 +128,23 @@ def matched(
     """
     search = Search(Problem(model.waves, lower, upper), model.n_measurements, model.mean, model.deviation, rng)
     unknowns = n_clusters * (lower.size + 1) + 1
-    freedom = max(model.n_measurements - unknowns, 0.05 * model.n_measurements)
-    # Rows that are all alike have no sampling noise; arithmetic always has some.
-    expected = max(model.noise * freedom / model.n_measurements, 1e-9 * model.n_measurements)
-    goal = expected * min(1 + 3 * np.sqrt(2 / freedom), _POOR)
     if start is None:
         tries = _n_searches(unknowns, model.n_measurements) * n_init
-        best = _search(search, n_clusters, goal, _PROMISING * expected, tries)
+        few = unknowns < model.n_measurements < _ENOUGH * unknowns
+        best = _search(search, model, n_clusters, tries, _CHEAP * n_init if few else 0.0)
     else:
-        seeded = search.weigh(start, np.full(n_clusters, 0.5 * search.fine))
-        best = search.swap(search.fit(seeded, 200), 8, goal)
-    best = search.fit(best, 500)
-    best = search.fit(best, 200, "own", evenness=1e-4 * model.noise)
-    densities, count = [best], max(10_000, 500 * n_clusters)
-    if best.misfit <= _POOR * expected:
+        seeded = search.fit(search.weigh(*search.round(start, 0.5 * search.fine)), 200)
+        goal = expected_misfit(model, seeded, True, rng).goal
+        best = search.fit(search.swap(seeded, 8, goal), 500)
+    own, explained = _enrich(search, model, best, 0 if trusted else choose_n_axes(search, n_clusters))
+    densities, count = [own], max(10_000, 500 * n_clusters)
+    unrest = np.inf
+    if explained:
         rows = draw_rows(densities, count, search.problem, rng)
-        centroids, unrest = cluster_rows(rows, n_clusters, best.points, 0, rng), np.inf  # not asked
+        starts = [own.points] if start is None else [own.points, start]
+        centroids = cluster_rows(rows, n_clusters, starts, _FRESH if _overlap(own) else 0, rng)
     elif trusted and start is not None:
-        centroids, unrest = Centroids(start, best.weights, best.widths), 1.0
+        centroids, unrest = Centroids(start, own.weights, own.widths), 1.0
     else:
         densities += fit_densities(search, best if start is not None else None, n_clusters, _DENSITIES)
         densities.sort(key=lambda density: density.misfit)
@@ -141,7 +156,7 @@ def matched(
         *centroids,
         density=densities[0],
         objective=objective,
-        excess=best.misfit / expected if freedom >= unknowns / 3 else np.inf,
+        explained=explained,
         unrest=unrest,
         signal=model.energy() / max(model.noise, 1e-9),
         n_evaluations=search.n_evaluations,
@@ -150,37 +165,67 @@ def matched(
 
 def _n_searches(unknowns: int, n_measurements: int) -> int:
     """Return how often to search: with hardly more measurements than unknowns, hardly any search finds the minimum."""
-    return int(np.ceil(3 + 60 * min(unknowns / n_measurements, 0.7) ** 2))
+    if n_measurements <= unknowns:
+        return _HOPELESS
+    return int(np.ceil(3 + 60 * (unknowns / n_measurements) ** 2))
 
 
-def _search(search: Search, n_clusters: int, goal: float, promising: float, tries: int) -> Mixture:
-    """Return the best of some searches from scratch; one that reaches the goal is the last.
+def _search(search: Search, model: SketchModel, n_clusters: int, tries: int, least_work: float) -> Mixture:
+    """Return the best of some searches from scratch; one that explains the sketch is the last.
 
     A misfit that is promising makes it worth to try more often: with one more cluster in its place it would be there.
     """
     best: Mixture | None = None
-    for done in range(1, 4 * tries + 1):
+    goal, done = 0.0, 0
+    while True:
+        done += 1
         grown = search.grow(search.alone("shared"), 2 * n_clusters)
-        found = search.swap(search.fit(search.prune(grown, n_clusters), 200), 8, goal)
+        found = search.fit(search.prune(grown, n_clusters), 200)
+        if not goal:
+            goal = expected_misfit(model, found, True, search.rng).goal
+        found = search.swap(found, 8, goal)
         if best is None or found.misfit < best.misfit:
-            best = found
-        if best.misfit <= goal or search.work > _PATIENCE or (done >= tries and best.misfit > promising):
+            best = search.fit(found, 500)
+            if best.misfit <= goal or _enrich(search, model, best, choose_n_axes(search, n_clusters))[1]:
+                break
+        wanted = tries if best.misfit > _PROMISING * goal else _MORE * tries
+        if search.work > _PATIENCE or (done >= wanted and search.work > least_work):
             break
-    assert best is not None
     return best
+
+
+def _enrich(search: Search, model: SketchModel, mixture: Mixture, n_axes: int) -> tuple[Mixture, bool]:
+    """Give clusters widths of their own, and axes if that is not enough; return whether they explain the sketch."""
+    evenness = 1e-4 * model.noise
+    own = search.fit(mixture, 200, "own", evenness)
+    explained = own.misfit <= expected_misfit(model, own, False, search.rng).goal
+    if not explained and n_axes:
+        own = search.fit(search.lengthen(own, n_axes), 500, "own", evenness)
+        explained = own.misfit <= expected_misfit(model, own, False, search.rng).goal
+    return own, explained
 
 
 def _agree(search: Search, densities: list[Mixture], n_clusters: int, count: int) -> tuple[Centroids, float]:
     """Return the centroids of the densities that are as good as the best, and how much worse those of each would do."""
     rng, problem = search.rng, search.problem
     rows = draw_rows(as_good_as_the_best(densities), count, problem, rng)
-    centroids = cluster_rows(rows, n_clusters, None, 10, rng)
+    centroids = cluster_rows(rows, n_clusters, [], _FRESH, rng)
     least = _sse(rows, centroids.points)
     others = [
-        cluster_rows(draw_rows([density], count // 2, problem, rng), n_clusters, None, 3, rng).points
+        cluster_rows(draw_rows([density], count // 2, problem, rng), n_clusters, [], 3, rng).points
         for density in densities[:_DENSITIES]
     ]
     return centroids, float(np.median([_sse(rows, points) for points in others]) / least) if least else 1.0
+
+
+def _overlap(mixture: Mixture) -> bool:
+    """Return whether any two clusters are so close that k-means would divide them otherwise."""
+    from sklearn.metrics import pairwise_distances
+
+    distances = pairwise_distances(mixture.points)
+    deviations = np.sqrt(mixture.widths + (mixture.axes**2).sum(axis=(1, 2)))
+    near = distances < _CLOSE * np.maximum.outer(deviations, deviations)
+    return bool(near.sum() > len(near))  # each is near itself
 
 
 def _sse(rows: Floats, points: Floats) -> float:

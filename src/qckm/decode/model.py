@@ -12,14 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from qckm.decode.waves import Waves
+from qckm.decode.waves import N_HARMONICS, Waves
 from qckm.operator import SketchOperator
+from qckm.signatures import Signature
 from qckm.sketch import Sketch
 
 Floats = npt.NDArray[np.float64]
 
-# Beyond four harmonics nothing is left of the usual signatures at the usual frequencies.
-_N_HARMONICS = 4
 # For each measurement, so many at the frequency 0.
 _SHARE_AT_ZERO = 1 / 30
 
@@ -31,6 +30,8 @@ class SketchModel:
     waves: Waves  # of the operator's frequencies, and of the frequency 0 some times
     n_frequencies: int  # without the latter
     paired: bool
+    signature: Signature
+    count: float  # of rows
     origin: Floats
     length: Floats  # (n,)
     spread: float  # one of these coordinates, in units
@@ -57,6 +58,7 @@ class SketchModel:
             phases=operator.phases,
             halves=(omega**2).sum(axis=0) / 2,
             harmonics=harmonics,
+            n_harmonics=1 if operator.signature.is_pure_tone else N_HARMONICS,
             step=step,
             z=both,
         )
@@ -64,6 +66,8 @@ class SketchModel:
             waves=_with_zero(waves),
             n_frequencies=operator.n_frequencies,
             paired=operator.paired,
+            signature=operator.signature,
+            count=sketch.count,
             origin=operator.origin,
             length=length,
             spread=spread_of_one,
@@ -85,6 +89,15 @@ class SketchModel:
         """Turn the model's coordinates into data units."""
         return points * self.length + self.origin
 
+    def contributions(self, points: Floats) -> Floats:
+        """Return what rows at points (rows, n) contribute to the sketch, (rows, 2·m); nothing at the frequency 0."""
+        waves = self.waves
+        values = np.zeros((len(points), *waves.z.shape))
+        phases = points @ waves.frequencies[:, : self.n_frequencies] + waves.phases[: self.n_frequencies]
+        for half in range(2 if self.paired else 1):
+            values[:, half, : self.n_frequencies] = self.signature(phases + half * np.pi / 2)
+        return values.reshape(len(points), -1)
+
     def energy(self) -> float:
         """Return ‖z‖²."""
         return float((self.waves.z[:, : self.n_frequencies] ** 2).sum())
@@ -97,11 +110,13 @@ class SketchModel:
 def _harmonics(operator: SketchOperator) -> tuple[tuple[float, ...], int]:
     """Return the first harmonics as the loops want them, and the step from one to the next."""
     signature = operator.signature
-    orders = np.arange(1, 2 * _N_HARMONICS)
+    orders = np.arange(1, 2 * N_HARMONICS)
     sizes = np.abs(signature.harmonics[orders])
     step = 2 if (sizes[1::2] < 1e-4 * sizes[0]).all() else 1
-    orders = 1 + step * np.arange(1 if signature.is_pure_tone else _N_HARMONICS)
+    orders = 1 + step * np.arange(N_HARMONICS)
     first = 2 * signature.harmonics[orders]
+    if signature.is_pure_tone:
+        first[1:] = 0
     second = first * 1j**orders if operator.paired else 0 * first
     numbers = np.stack([first.real, first.imag, second.real, second.imag], axis=1)
     return tuple(float(number) for number in numbers.ravel()), step

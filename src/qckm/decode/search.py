@@ -26,6 +26,8 @@ _STARTS = 40
 _STEPS = 25  # of a fit in between
 # New clusters of a round: so many at the residual's peaks for each there is, and so many anywhere.
 _SHARE_AT_PEAKS, _ANYWHERE = 0.1, 1
+# An axis begins so long, in deviations of its cluster.
+_FIRST_AXIS = 0.3
 # Clusters closer than so many typical lengths are one.
 _APART = 0.7
 
@@ -52,12 +54,22 @@ class Search:
     def alone(self, widths: Widths) -> Mixture:
         """Return one cluster: as wide as the data where it has a width of its own, else one to begin a search with."""
         width = float((self.deviation**2).mean()) if widths == "own" else 0.5 * self.fine
-        return self.fit(self.weigh(self.mean[np.newaxis], np.array([width])), 60, widths)
+        return self.fit(self.weigh(*self.round(self.mean[np.newaxis], width)), 60, widths)
+
+    def round(self, points: Floats, width: float) -> tuple[Floats, Floats, Floats]:
+        """Return the shape of round clusters, all of one width."""
+        return points, np.full(len(points), width), np.zeros((len(points), 0, self.mean.size))
+
+    def lengthen(self, mixture: Mixture, n_axes: int) -> Mixture:
+        """Give each cluster axes of its own, short ones in any direction; without any, nothing would tell where to."""
+        K, n = mixture.points.shape
+        lengths = _FIRST_AXIS * np.sqrt(mixture.widths)[:, np.newaxis, np.newaxis]
+        return mixture._replace(axes=lengths * self.rng.standard_normal((K, n_axes, n)))
 
     def grow(self, mixture: Mixture, size: int, widths: Widths = "shared", evenness: float = 0.0) -> Mixture:
         """Add clusters up to `size`, at the peaks of the residual and, lest all begin alike, a few anywhere."""
         while len(mixture.points) < size:
-            points, _, tau, _ = mixture
+            points, _, tau, axes, _ = mixture
             typical = float(np.median(tau))
             starts = self.draw_starts(_STARTS)
             if widths == "own":
@@ -70,7 +82,10 @@ class Search:
             anywhere = min(_ANYWHERE * (2 if widths == "own" else 1), room - len(new))
             new = np.concatenate([new, self.draw_starts(anywhere)])
             width = typical if widths == "shared" else min(typical, self.fine)
-            mixture = self.weigh(np.concatenate([points, new]), np.append(tau, np.full(len(new), width)))
+            none = np.zeros((len(new), *axes.shape[1:]))
+            mixture = self.weigh(
+                np.concatenate([points, new]), np.append(tau, np.full(len(new), width)), np.concatenate([axes, none])
+            )
             mixture = self.fit(mixture, _STEPS, widths, evenness)
         return mixture
 
@@ -81,7 +96,7 @@ class Search:
 
         With `worth`, a cluster stays that explains more than that many times what as many unknowns would by chance.
         """
-        unknowns = self.mean.size + 2
+        unknowns = mixture.unknowns / len(mixture.points)
         while len(mixture.points) > size:
             costs = self.missed(mixture)
             left = max(self.n_measurements - unknowns * len(costs), self.n_measurements // 4)
@@ -91,7 +106,7 @@ class Search:
                 break
             dropped = min(surplus, max(1, min(len(costs) // 6, (len(costs) - size + 2) // 3)))
             kept = np.sort(np.argsort(costs, kind="stable")[dropped:])
-            mixture = self.fit(self.weigh(mixture.points[kept], mixture.widths[kept]), _STEPS, widths, evenness)
+            mixture = self.fit(self.weigh(*mixture.some(kept).shape), _STEPS, widths, evenness)
         return mixture
 
     def swap(self, mixture: Mixture, tries: int, goal: float) -> Mixture:
@@ -115,15 +130,15 @@ class Search:
         self._count(evaluations, len(mixture.points))
         return found
 
-    def weigh(self, points: Floats, widths: Floats) -> Mixture:
+    def weigh(self, points: Floats, widths: Floats, axes: Floats) -> Mixture:
         """Return the mixture of the best weights ≥ 0."""
-        matrix = atoms(self.problem.waves, points, widths).reshape(len(points), -1)
+        matrix = atoms(self.problem.waves, points, widths, axes).reshape(len(points), -1)
         weights, misfit = non_negative_weights(matrix, self.problem.waves.z.ravel())
-        return Mixture(points, weights, widths, misfit)
+        return Mixture(points, weights, widths, axes, misfit)
 
     def missed(self, mixture: Mixture) -> Floats:
         """Return by how much the misfit would grow without each cluster, the other weights adapting (of any sign)."""
-        matrix = atoms(self.problem.waves, mixture.points, mixture.widths).reshape(len(mixture.points), -1)
+        matrix = atoms(self.problem.waves, *mixture.shape).reshape(len(mixture.points), -1)
         gram = matrix @ matrix.T
         gram[np.diag_indices_from(gram)] *= 1 + 1e-9
         costs: Floats = mixture.weights**2 / np.maximum(np.diag(np.linalg.pinv(gram, hermitian=True)), 1e-300)
@@ -132,7 +147,7 @@ class Search:
     def residual(self, mixture: Mixture) -> Floats:
         """Return what the mixture leaves of the sketch, (2, m)."""
         waves = self.problem.waves
-        left: Floats = waves.z - np.tensordot(mixture.weights, atoms(waves, mixture.points, mixture.widths), 1)
+        left: Floats = waves.z - np.tensordot(mixture.weights, atoms(waves, *mixture.shape), 1)
         return left
 
     def draw_starts(self, count: int) -> Floats:
@@ -148,7 +163,7 @@ class Search:
             damping = np.exp(-waves.halves * width)
             energy = damping**2
             stride = 0.8 * np.sqrt(self.mean.size * energy.sum() / (2 * waves.halves * energy).sum())
-            points, values = ascend(
+            points, values, _ = ascend(
                 waves, points, residual, damping, stride, steps, self.problem.lower, self.problem.upper
             )
             self._count(steps + 1, len(points) / 2)
@@ -162,14 +177,15 @@ class Search:
         return self._within(mixture.points[near] + reach * self.rng.standard_normal((count, self.mean.size)))
 
     def _split(self, mixture: Mixture) -> Mixture:
-        points, weights, widths, _ = mixture
+        points, weights, widths, axes, _ = mixture
         share = weights * widths + 1e-12
         k = self.rng.choice(len(points), p=share / share.sum())
         side = self.rng.standard_normal(self.mean.size)
         side *= 0.7 * np.sqrt(self.mean.size * max(widths[k], 0.3 * self.fine)) / np.linalg.norm(side)
         both = np.concatenate([points, points[k : k + 1] + side])
         both[k] -= side
-        return self.weigh(self._within(both), np.append(widths, widths[k]))
+        twice = np.concatenate([axes, axes[k : k + 1]])
+        return self.weigh(self._within(both), np.append(widths, widths[k]), twice)
 
     def _within(self, points: Floats) -> Floats:
         return np.clip(points, self.problem.lower, self.problem.upper)

@@ -1,13 +1,16 @@
 """The compiled loops of the model: what clusters contribute to a sketch, and the derivatives of the misfit.
 
-A cluster N(c, τI) of weight α adds to the two measurements of a frequency ω, with T = ω·c + ξ and w = ‖ω‖²/2,
+A cluster N(c, S) of weight α adds to the two measurements of a frequency ω, with T = ω·c + ξ and b = ωᵀSω/2,
 
-    α Σ_h exp(−h²·τ·w) · Re(A_h·e^{ihT})     and     α Σ_h exp(−h²·τ·w) · Re(A_h·iʰ·e^{ihT}),
+    α Σ_h exp(−h²·b) · Re(A_h·e^{ihT})     and     α Σ_h exp(−h²·b) · Re(A_h·iʰ·e^{ihT}),
 
-where A_h = 2F_h are the signature's harmonics; a single sketch has the first measurement only. Sine, cosine and
-exponential are polynomials and the harmonics come in tuples, whose length the compiler knows: it unrolls them, and
-turns the loops over frequencies into vector instructions. The trigonometry is done twice, before and after the residual
-is known: cheaper than keeping six arrays of it.
+where A_h = 2F_h are the signature's harmonics; a single sketch has the first measurement only. Covariances are a width
+and a few axes, S = τI + Σ_r v_r v_rᵀ: b = τ‖ω‖²/2 + Σ_r (ω·v_r)²/2, its blur. Round clusters have no axes.
+
+Sine, cosine and exponential are polynomials and the harmonics come in a tuple: the compiler unrolls them, and turns the
+loops over frequencies into vector instructions. The trigonometry is done twice, before and after the residual is known:
+cheaper than keeping six arrays of it. Compiling takes seconds, once a machine: arrays are walked through by hand, which
+compiles several times faster than expressions of arrays, and helpers are inlined, lest each is compiled for itself too.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -22,21 +25,26 @@ from qckm.compiling import compiled, inlined
 
 Floats = npt.NDArray[np.float64]
 
+# Beyond four harmonics nothing is left of the usual signatures at the usual frequencies. Loops are compiled for one
+# harmonic, which is all that the exponential has, and for this many.
+N_HARMONICS = 4
+
 
 class Waves(NamedTuple):
-    """What the loops need to know of a sketch, as contiguous arrays and tuples."""
+    """What the loops need to know of a sketch, as contiguous arrays and a tuple."""
 
     frequencies: Floats  # (n, m)
     transposed: Floats  # (m, n)
     phases: Floats  # (m,)
     halves: Floats  # (m,): ‖ω‖²/2
     harmonics: tuple[float, ...]  # four numbers each: real and imaginary part of A_h, and of A_h·iʰ
+    n_harmonics: int  # 1 or N_HARMONICS; the tuple is filled up with zeros
     step: int  # from one harmonic to the next: 2 where the even ones vanish
     z: Floats  # (2, m); the second row is 0 in a single sketch
 
 
 @inlined
-def _sine_cosine(x):
+def sine_cosine(x):
     """Return sin x and cos x to about 1e-13: a quarter of the angle by its series, then doubled twice."""
     x = x - 6.283185307179586 * np.floor(x * 0.15915494309189535 + 0.5)
     y = x * 0.25
@@ -52,33 +60,61 @@ def _decay(x):
     """Return exp(−x) for x ≥ 0 to about 1e-12; nothing is left beyond 60."""
     x = min(x, 60.0) * 0.00390625
     p = 1 - x * (1 - x * (0.5 - x * (1 / 6 - x * (1 / 24 - x * (1 / 120 - x / 720)))))
-    for _ in range(8):
-        p = p * p
-    return p
+    p = p * p
+    p = p * p
+    p = p * p
+    p = p * p
+    p = p * p
+    p = p * p
+    p = p * p
+    return p * p
 
 
 @inlined
-def _first_and_ratios(s, c, e, step):
+def _ratios(s, c, e, step):
     """Return what leads from a harmonic to the next: a rotation, and the ratio of their dampings with its own ratio."""
-    even = step == 2
-    e2 = e * e
-    e8 = (e2 * e2) * (e2 * e2)
-    turn_s = 2 * s * c if even else s
-    turn_c = c * c - s * s if even else c
-    return turn_s, turn_c, e8 if even else e2 * e, e8 if even else e2
+    if step == 2:
+        e8 = (e * e) * (e * e) * (e * e) * (e * e)
+        return 2 * s * c, c * c - s * s, e8, e8
+    return s, c, e * e * e, e * e
 
 
 @compiled
-def _add_atom(weight, phase, halves, width, harmonics, step, first, second):
-    for j in range(phase.size):
-        s, c = _sine_cosine(phase[j])
-        e = _decay(width * halves[j])
-        turn_s, turn_c, ratio, grow = _first_and_ratios(s, c, e, step)
+def _spread_out(waves, points, widths, axes):
+    """Return sine and cosine of the phases, and the damping e^{−b}, of clusters (K, m) each; and ω·v (K·r, m)."""
+    K, r, n = axes.shape
+    m = waves.phases.size
+    sine = np.dot(points, waves.frequencies)
+    along = np.dot(axes.reshape(K * r, n), waves.frequencies)
+    cosine, damping = np.empty((K, m)), np.empty((K, m))
+    for k in range(K):
+        for j in range(m):
+            sine[k, j], cosine[k, j] = sine_cosine(sine[k, j] + waves.phases[j])
+            damping[k, j] = widths[k] * waves.halves[j]
+        for i in range(k * r, k * r + r):
+            for j in range(m):
+                damping[k, j] += 0.5 * along[i, j] * along[i, j]
+        for j in range(m):
+            damping[k, j] = _decay(damping[k, j])
+    return sine, cosine, damping, along
+
+
+@compiled
+def _add_atom(waves, weight, sine, cosine, damping, first, second):
+    A = waves.harmonics
+    if waves.n_harmonics == 1:
+        for j in range(first.size):
+            first[j] += weight * damping[j] * (A[0] * cosine[j] - A[1] * sine[j])
+            second[j] += weight * damping[j] * (A[2] * cosine[j] - A[3] * sine[j])
+        return
+    for j in range(first.size):
+        s, c, e = sine[j], cosine[j], damping[j]
+        turn_s, turn_c, ratio, grow = _ratios(s, c, e, waves.step)
         p = 0.0
         q = 0.0
-        for h in range(len(harmonics) // 4):
-            p += e * (harmonics[4 * h] * c - harmonics[4 * h + 1] * s)
-            q += e * (harmonics[4 * h + 2] * c - harmonics[4 * h + 3] * s)
+        for h in range(N_HARMONICS):
+            p += e * (A[4 * h] * c - A[4 * h + 1] * s)
+            q += e * (A[4 * h + 2] * c - A[4 * h + 3] * s)
             c, s = c * turn_c - s * turn_s, s * turn_c + c * turn_s
             e *= ratio
             ratio *= grow
@@ -87,107 +123,125 @@ def _add_atom(weight, phase, halves, width, harmonics, step, first, second):
 
 
 @compiled
-def _derive(phase, halves, width, harmonics, step, first, second):
-    """Return the derivatives by weight and width of an atom's product with a residual; that by phase in its place."""
-    by_weight = 0.0
-    by_width = 0.0
-    for j in range(phase.size):
-        s, c = _sine_cosine(phase[j])
-        w = halves[j]
-        e = _decay(width * w)
-        turn_s, turn_c, ratio, grow = _first_and_ratios(s, c, e, step)
+def _derive(waves, sine, cosine, damping, first, second):
+    """Return an atom's product with a residual; its derivatives by phase and blur replace the sine and the damping."""
+    A = waves.harmonics
+    total = 0.0
+    if waves.n_harmonics == 1:
+        for j in range(first.size):
+            # Both measurements are multiplied by their residuals at once.
+            a = damping[j] * (A[0] * first[j] + A[2] * second[j])
+            b = damping[j] * (A[1] * first[j] + A[3] * second[j])
+            u = a * cosine[j] - b * sine[j]
+            total += u
+            sine[j] = -a * sine[j] - b * cosine[j]
+            damping[j] = -u
+        return total
+    for j in range(first.size):
+        s, c, e = sine[j], cosine[j], damping[j]
+        turn_s, turn_c, ratio, grow = _ratios(s, c, e, waves.step)
         r1 = first[j]
         r2 = second[j]
-        value = 0.0
         turned = 0.0
-        widened = 0.0
-        for h in range(len(harmonics) // 4):
-            order = 1.0 + h * step
-            # Both measurements are multiplied by their residuals at once.
-            a = e * (harmonics[4 * h] * r1 + harmonics[4 * h + 2] * r2)
-            b = e * (harmonics[4 * h + 1] * r1 + harmonics[4 * h + 3] * r2)
+        blurred = 0.0
+        for h in range(N_HARMONICS):
+            order = 1.0 + h * waves.step
+            a = e * (A[4 * h] * r1 + A[4 * h + 2] * r2)
+            b = e * (A[4 * h + 1] * r1 + A[4 * h + 3] * r2)
             u = a * c - b * s
-            value += u
-            widened += order * order * u
+            total += u
+            blurred -= order * order * u
             turned -= order * (a * s + b * c)
             c, s = c * turn_c - s * turn_s, s * turn_c + c * turn_s
             e *= ratio
             ratio *= grow
-        by_weight += value
-        by_width -= w * widened
-        phase[j] = turned
-    return by_weight, by_width
+        sine[j] = turned
+        damping[j] = blurred
+    return total
 
 
 @compiled
-def _project(phase, a, b):
-    """Return Σ a·cos − b·sin, and leave its derivative by each phase in their place."""
-    value = 0.0
-    for j in range(phase.size):
-        s, c = _sine_cosine(phase[j])
-        value += a[j] * c - b[j] * s
-        phase[j] = -a[j] * s - b[j] * c
-    return value
-
-
-@compiled
-def atoms(waves, points, widths):
-    """Return the atoms (K, 2, m) of clusters at points (K, n) with widths τ (K,)."""
-    phase = np.dot(points, waves.frequencies) + waves.phases
+def atoms(waves, points, widths, axes):
+    """Return the atoms (K, 2, m) of clusters at points (K, n) with widths τ (K,) and axes (K, r, n)."""
+    sine, cosine, damping, _ = _spread_out(waves, points, widths, axes)
     out = np.zeros((points.shape[0], 2, waves.phases.size))
     for k in range(points.shape[0]):
-        _add_atom(1.0, phase[k], waves.halves, widths[k], waves.harmonics, waves.step, out[k, 0], out[k, 1])
+        _add_atom(waves, 1.0, sine[k], cosine[k], damping[k], out[k, 0], out[k, 1])
     return out
 
 
 @compiled
-def misfit(waves, points, weights, widths):
-    """Return ‖z − Σ_k α_k a_k‖² and its derivatives by points (K, n), weights (K,) and widths (K,)."""
-    K, m = points.shape[0], waves.phases.size
-    phase = np.dot(points, waves.frequencies) + waves.phases
-    first = -waves.z[0]
-    second = -waves.z[1]
+def misfit(waves, points, weights, widths, axes, by_points, by_weights, by_widths, by_axes):
+    """Return ‖z − Σ_k α_k a_k‖² for clusters as above, and write its derivatives; those by axes are (K·r, n)."""
+    K, r = axes.shape[:2]
+    m = waves.phases.size
+    sine, cosine, damping, along = _spread_out(waves, points, widths, axes)
+    residual = np.empty((2, m))
+    for j in range(m):
+        residual[0, j] = -waves.z[0, j]
+        residual[1, j] = -waves.z[1, j]
     for k in range(K):
-        _add_atom(weights[k], phase[k], waves.halves, widths[k], waves.harmonics, waves.step, first, second)
+        _add_atom(waves, weights[k], sine[k], cosine[k], damping[k], residual[0], residual[1])
     value = 0.0
     for j in range(m):
-        value += first[j] * first[j] + second[j] * second[j]
-    by_weights, by_widths = np.empty(K), np.empty(K)
+        value += residual[0, j] * residual[0, j] + residual[1, j] * residual[1, j]
     for k in range(K):
-        p, v = _derive(phase[k], waves.halves, widths[k], waves.harmonics, waves.step, first, second)
-        by_weights[k] = 2 * p
-        by_widths[k] = 2 * weights[k] * v
+        by_weights[k] = 2 * _derive(waves, sine[k], cosine[k], damping[k], residual[0], residual[1])
+        wider, factor = 0.0, 2 * weights[k]
         for j in range(m):
-            phase[k, j] *= 2 * weights[k]
-    return value, np.dot(phase, waves.transposed), by_weights, by_widths
+            sine[k, j] *= factor
+            damping[k, j] *= factor
+            wider += damping[k, j] * waves.halves[j]
+        by_widths[k] = wider
+        for i in range(k * r, k * r + r):
+            for j in range(m):
+                along[i, j] *= damping[k, j]
+    np.dot(sine, waves.transposed, by_points)
+    np.dot(along, waves.transposed, by_axes)
+    return value
 
 
 @compiled
-def correlations(waves, points, residual, damping):
-    """Return how the first harmonic at each point (S, n) correlates with a damped residual (2, m), with gradients."""
-    A = waves.harmonics
-    phase = np.dot(points, waves.frequencies) + waves.phases
-    a = damping * (A[0] * residual[0] + A[2] * residual[1])
-    b = damping * (A[1] * residual[0] + A[3] * residual[1])
-    values = np.empty(points.shape[0])
+def _correlate(waves, points, a, b):
+    """Return Σ a·cos T − b·sin T at each point (S, n), and the gradients."""
+    phase = np.dot(points, waves.frequencies)
+    values = np.zeros(points.shape[0])
     for i in range(points.shape[0]):
-        values[i] = _project(phase[i], a, b)
+        total = 0.0
+        for j in range(phase.shape[1]):
+            s, c = sine_cosine(phase[i, j] + waves.phases[j])
+            total += a[j] * c - b[j] * s
+            phase[i, j] = -a[j] * s - b[j] * c
+        values[i] = total
     return values, np.dot(phase, waves.transposed)
 
 
 @compiled
 def ascend(waves, points, residual, damping, stride, steps, lower, upper):
-    """Return where points (S, n) come to by climbing on that correlation, within the bounds, and its values there.
+    """Climb from points (S, n), within bounds, to where the first harmonic correlates with a damped residual (2, m).
 
-    Steps have a length of their own, shorter and shorter, whatever the slope; and momentum.
+    Steps have a length of their own, shorter and shorter, whatever the slope; and momentum. Returned are the points
+    reached, and the correlations and their gradients there.
     """
-    velocity = np.zeros_like(points)
-    for _ in range(steps):
-        _, gradient = correlations(waves, points, residual, damping)
+    A, n = waves.harmonics, points.shape[1]
+    a, b = np.empty(damping.size), np.empty(damping.size)
+    for j in range(damping.size):
+        a[j] = damping[j] * (A[0] * residual[0, j] + A[2] * residual[1, j])
+        b[j] = damping[j] * (A[1] * residual[0, j] + A[3] * residual[1, j])
+    points = points.copy()
+    velocity = np.zeros(points.shape)
+    step = 0
+    while True:
+        values, gradient = _correlate(waves, points, a, b)
+        if step == steps:
+            return points, values, gradient
         for i in range(points.shape[0]):
-            norm = np.sqrt((gradient[i] * gradient[i]).sum()) + 1e-300
-            velocity[i] = 0.6 * velocity[i] + 0.4 / norm * gradient[i]
-        points = np.minimum(np.maximum(points + stride * velocity, lower), upper)
+            norm = 1e-300
+            for d in range(n):
+                norm += gradient[i, d] * gradient[i, d]
+            pull = 0.4 / np.sqrt(norm)
+            for d in range(n):
+                velocity[i, d] = 0.6 * velocity[i, d] + pull * gradient[i, d]
+                points[i, d] = min(max(points[i, d] + stride * velocity[i, d], lower[d]), upper[d])
         stride *= 0.85
-    values, _ = correlations(waves, points, residual, damping)
-    return points, values
+        step += 1
