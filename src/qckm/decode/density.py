@@ -32,7 +32,7 @@ _AS_GOOD = 1.3
 # Axes a cluster, and at most so many unknowns a measurement for K clusters with that many.
 _MOST_AXES, _MOST_UNKNOWNS = 2, 0.6
 # Of K-means' fresh starts, on so many rows, or so many a cluster, the best few go on with all rows.
-_FEW_ROWS, _FEW_A_CLUSTER, _FINALISTS = 5000, 50, 3
+_FEW_ROWS, _FEW_A_CLUSTER, _FINALISTS = 2000, 50, 3
 
 
 class Centroids(NamedTuple):
@@ -44,7 +44,10 @@ class Centroids(NamedTuple):
 
 
 def fit_densities(search: Search, start: Mixture | None, n_clusters: int, count: int) -> list[Mixture]:
-    """Fit some densities, the best first, each grown from the start, or from one wide cluster."""
+    """Fit some densities, the best first, each grown from the start, or from one wide cluster.
+
+    Fewer than `count` where that takes too long.
+    """
     evenness = _EVENNESS * search.problem.waves.phases.size
     most = search.n_measurements // (search.mean.size + 2)  # no more unknowns than measurements
     size = max(n_clusters, min(6 * n_clusters, 2 * n_clusters + 40, most))
@@ -54,6 +57,8 @@ def fit_densities(search: Search, start: Mixture | None, n_clusters: int, count:
         grown = search.grow(search.alone("own") if start is None else start, size, "own", evenness)
         pruned = search.prune(grown, n_clusters, "own", evenness, _WORTH)
         densities.append(search.fit(search.lengthen(pruned, n_axes), 500, "own", evenness))
+        if search.work > search.patience:
+            break
     return sorted(densities, key=lambda density: density.misfit)
 
 

@@ -17,6 +17,7 @@ ends the search, and gives the verdict.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,8 +39,10 @@ Floats = npt.NDArray[np.float64]
 
 # A misfit up to this many times what it should be: all clusters but one or two are where they should be.
 _PROMISING = 10.0
+# Up to this many times, with measurements to spare, almost all are: k-means could not tell.
+_NEARLY = 2.5
 # So many times more searches are then worth their time.
-_MORE = 4
+_MORE = 2
 # Searches where there are no more measurements than unknowns.
 _HOPELESS = 3
 # With few measurements, search at least for so many terms of sums, about a second: there any search may be the one.
@@ -53,9 +56,11 @@ _ENOUGH = 4
 # Densities fitted then.
 _DENSITIES = 8
 # Fresh starts of k-means, where clusters are closer than so many deviations: there its centroids are not their centres.
-_FRESH, _CLOSE = 20, 4.0
+_FRESH, _CLOSE = 20, 3.0
 # A search is given up after so many terms of sums: half a minute or so.
-_PATIENCE = 3e9
+_PATIENCE = 2.7e9
+# From a start that is near, earlier.
+_SEEDED = 0.4e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +104,15 @@ class Found:
         return self.signal > _AUDIBLE and (self.explained or self.unrest <= _RESTLESS)
 
 
+class Attempt(NamedTuple):
+    """K equal clusters, and the same with widths and perhaps axes of their own."""
+
+    equal: Mixture
+    own: Mixture
+    goal: float  # what the former should leave of the sketch
+    explained: bool  # whether either leaves no more than it should
+
+
 def matched(
     model: SketchModel,
     n_clusters: int,
@@ -126,29 +140,32 @@ def matched(
     n_init : int
         A factor on the effort.
     """
-    search = Search(Problem(model.waves, lower, upper), model.n_measurements, model.mean, model.deviation, rng)
+    problem, patience = Problem(model.waves, lower, upper), (_PATIENCE if start is None else _SEEDED) * n_init
+    search = Search(problem, model.n_measurements, model.mean, model.deviation, rng, patience)
     unknowns = n_clusters * (lower.size + 1) + 1
+    n_axes = 0 if trusted else choose_n_axes(search, n_clusters)
     if start is None:
         tries = _n_searches(unknowns, model.n_measurements) * n_init
         few = unknowns < model.n_measurements < _ENOUGH * unknowns
-        best = _search(search, model, n_clusters, tries, _CHEAP * n_init if few else 0.0)
+        attempt = _search(search, model, n_clusters, n_axes, tries, _CHEAP * n_init if few else 0.0)
     else:
         seeded = search.fit(search.weigh(*search.round(start, 0.5 * search.fine)), 200)
         goal = expected_misfit(model, seeded, True, rng).goal
-        best = search.fit(search.swap(seeded, 8, goal), 500)
-    own, explained = _enrich(search, model, best, 0 if trusted else choose_n_axes(search, n_clusters))
+        attempt = _finish(search, model, search.swap(seeded, goal), n_axes, goal)
+    equal, own, explained = attempt.equal, attempt.own, attempt.explained
+    if model.n_measurements >= _ENOUGH * unknowns:
+        explained |= equal.misfit <= _NEARLY * attempt.goal
     densities, count = [own], max(10_000, 500 * n_clusters)
-    unrest = np.inf
+    unrest, starts = np.inf, [own.points] if start is None else [own.points, start]
     if explained:
         rows = draw_rows(densities, count, search.problem, rng)
-        starts = [own.points] if start is None else [own.points, start]
         centroids = cluster_rows(rows, n_clusters, starts, _FRESH if _overlap(own) else 0, rng)
     elif trusted and start is not None:
         centroids, unrest = Centroids(start, own.weights, own.widths), 1.0
     else:
-        densities += fit_densities(search, best if start is not None else None, n_clusters, _DENSITIES)
+        densities += fit_densities(search, equal if start is not None else None, n_clusters, _DENSITIES)
         densities.sort(key=lambda density: density.misfit)
-        centroids, unrest = _agree(search, densities, n_clusters, 2 * count)
+        centroids, unrest = _agree(search, densities, n_clusters, starts, 2 * count)
         if model.n_measurements < _ENOUGH * unknowns:
             unrest = np.inf
     objective = model.objective(search.residual(densities[0]))
@@ -170,12 +187,12 @@ def _n_searches(unknowns: int, n_measurements: int) -> int:
     return int(np.ceil(3 + 60 * (unknowns / n_measurements) ** 2))
 
 
-def _search(search: Search, model: SketchModel, n_clusters: int, tries: int, least_work: float) -> Mixture:
+def _search(search: Search, model: SketchModel, n_clusters: int, n_axes: int, tries: int, least_work: float) -> Attempt:
     """Return the best of some searches from scratch; one that explains the sketch is the last.
 
     A misfit that is promising makes it worth to try more often: with one more cluster in its place it would be there.
     """
-    best: Mixture | None = None
+    best: Attempt | None = None
     goal, done = 0.0, 0
     while True:
         done += 1
@@ -183,33 +200,43 @@ def _search(search: Search, model: SketchModel, n_clusters: int, tries: int, lea
         found = search.fit(search.prune(grown, n_clusters), 200)
         if not goal:
             goal = expected_misfit(model, found, True, search.rng).goal
-        found = search.swap(found, 8, goal)
-        if best is None or found.misfit < best.misfit:
-            best = search.fit(found, 500)
-            if best.misfit <= goal or _enrich(search, model, best, choose_n_axes(search, n_clusters))[1]:
-                break
-        wanted = tries if best.misfit > _PROMISING * goal else _MORE * tries
-        if search.work > _PATIENCE or (done >= wanted and search.work > least_work):
-            break
-    return best
+        found = search.swap(found, goal)
+        if best is None or found.misfit < best.equal.misfit:
+            best = _finish(search, model, found, n_axes, goal)
+        wanted = tries if best.equal.misfit > _PROMISING * goal else _MORE * tries
+        worthless = done >= wanted and search.work > least_work
+        if best.explained or worthless or search.work > search.patience:
+            return best
 
 
-def _enrich(search: Search, model: SketchModel, mixture: Mixture, n_axes: int) -> tuple[Mixture, bool]:
-    """Give clusters widths of their own, and axes if that is not enough; return whether they explain the sketch."""
+def _finish(search: Search, model: SketchModel, found: Mixture, n_axes: int, goal: float) -> Attempt:
+    """Fit to the end, give clusters widths of their own, and axes if that is not enough to explain the sketch.
+
+    More unknowns should leave less than `goal`, which is for a shared width; how much less is only worked out when it
+    matters.
+    """
+    equal = search.fit(found, 500)
     evenness = 1e-4 * model.noise
-    own = search.fit(mixture, 200, "own", evenness)
-    explained = own.misfit <= expected_misfit(model, own, False, search.rng).goal
-    if not explained and n_axes:
-        own = search.fit(search.lengthen(own, n_axes), 500, "own", evenness)
-        explained = own.misfit <= expected_misfit(model, own, False, search.rng).goal
-    return own, explained
+    own = search.fit(equal, 200, "own", evenness)
+
+    def explains(mixture: Mixture) -> bool:
+        return mixture.misfit <= goal and mixture.misfit <= expected_misfit(model, mixture, False, search.rng).goal
+
+    if equal.misfit <= goal or explains(own):
+        return Attempt(equal, own, goal, True)
+    if n_axes:
+        long = search.fit(search.lengthen(own, n_axes), 500, "own", evenness)
+        own = min(own, long, key=lambda mixture: mixture.misfit)
+    return Attempt(equal, own, goal, explains(own))
 
 
-def _agree(search: Search, densities: list[Mixture], n_clusters: int, count: int) -> tuple[Centroids, float]:
+def _agree(
+    search: Search, densities: list[Mixture], n_clusters: int, starts: list[Floats], count: int
+) -> tuple[Centroids, float]:
     """Return the centroids of the densities that are as good as the best, and how much worse those of each would do."""
     rng, problem = search.rng, search.problem
     rows = draw_rows(as_good_as_the_best(densities), count, problem, rng)
-    centroids = cluster_rows(rows, n_clusters, [], _FRESH, rng)
+    centroids = cluster_rows(rows, n_clusters, starts, _FRESH, rng)
     least = _sse(rows, centroids.points)
     others = [
         cluster_rows(draw_rows([density], count // 2, problem, rng), n_clusters, [], 3, rng).points

@@ -26,6 +26,10 @@ _STARTS = 40
 _STEPS = 25  # of a fit in between
 # New clusters of a round: so many at the residual's peaks for each there is, and so many anywhere.
 _SHARE_AT_PEAKS, _ANYWHERE = 0.1, 1
+# The clusters swapped at first, of all.
+_SHARE_SWAPPED = 0.12
+# So many swaps in a row that gain nothing are the last.
+_IDLE = 6
 # An axis begins so long, in deviations of its cluster.
 _FIRST_AXIS = 0.3
 # Clusters closer than so many typical lengths are one.
@@ -41,6 +45,7 @@ class Search:
     mean: Floats  # starts are drawn from a Gaussian around the data …
     deviation: Floats  # … (n,) each, in the model's coordinates
     rng: np.random.Generator
+    patience: float  # give up after so much work
     n_evaluations: int = 0
     work: float = 0.0  # terms of all sums over clusters and frequencies
 
@@ -104,24 +109,28 @@ class Search:
             surplus = min(len(costs) - size, int((costs < worth * chance).sum()))
             if not surplus:
                 break
-            dropped = min(surplus, max(1, min(len(costs) // 6, (len(costs) - size + 2) // 3)))
+            dropped = min(surplus, max(1, min(len(costs) // 6, (len(costs) - size + 1) // 2)))
             kept = np.sort(np.argsort(costs, kind="stable")[dropped:])
             mixture = self.fit(self.weigh(*mixture.some(kept).shape), _STEPS, widths, evenness)
         return mixture
 
-    def swap(self, mixture: Mixture, tries: int, goal: float) -> Mixture:
+    def swap(self, mixture: Mixture, goal: float) -> Mixture:
         """Add a cluster, at the residual's peak or by splitting one, and drop the least missed; keep what is better.
 
-        Of many clusters, several at a time.
+        Of many clusters, several at a time, fewer when that gains nothing; until nothing did several times in a row.
         """
-        size = len(mixture.points)
-        for attempt in range(tries):
-            if mixture.misfit <= goal:
-                break
-            larger = self._split(mixture) if attempt % 2 else self.grow(mixture, size + max(1, size // 20))
+        size, attempt, idle = len(mixture.points), 0, 0
+        count = max(1, int(_SHARE_SWAPPED * size))
+        while mixture.misfit > goal and idle < _IDLE and self.work < self.patience:
+            larger = self._split(mixture) if count == 1 and attempt % 2 else self.grow(mixture, size + count)
             trial = self.fit(self.prune(self.fit(larger, 40), size), 80)
+            attempt += 1
             if trial.misfit < mixture.misfit * (1 - 1e-3):
-                mixture = trial
+                mixture, idle = trial, 0
+            elif count > 1:
+                count //= 2
+            else:
+                idle += 1
         return mixture
 
     def fit(self, mixture: Mixture, iterations: int, widths: Widths = "shared", evenness: float = 0.0) -> Mixture:
