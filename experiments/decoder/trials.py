@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 import qckm
 from decoder import datasets
 from qckm.random import spawn
-from qckm.scale import choose_law, choose_settings, draw_pilot
+from qckm.scale import PILOT_ROWS, choose_law, choose_settings, draw_pilot
 
 RESULTS = Path(__file__).parent / "results"
 SUCCESS = 1.2
@@ -95,10 +95,12 @@ def _try(trial: Trial) -> Outcome:
             compute_labels=False,
             random_state=trial.seed,
         )
-        # As one batch, or as a stream in the order of the file, whose first 5000 rows are the pilot.
-        batch = len(rows) if trial.order == "shuffled" else 5000
-        for start in range(0, len(rows), batch):
-            km.partial_fit(rows[start : start + batch])
+        if trial.order == "shuffled":  # as `fit` does, but for the decoding, which is timed
+            operator, hints, seed = km._prepare(lambda rng: draw_pilot(rows, None, rng))
+            km._adopt(operator.sketch(rows), hints, seed)
+        else:  # a stream, whose first rows are the pilot
+            for start in range(0, len(rows), PILOT_ROWS):
+                km.partial_fit(rows[start : start + PILOT_ROWS])
         began = time.perf_counter()
         centers = km.cluster_centers_
         seconds = time.perf_counter() - began
@@ -122,7 +124,7 @@ def _try(trial: Trial) -> Outcome:
 def _pilot(rows: np.ndarray, trial: Trial) -> tuple:
     """Return the pilot that CompressiveKMeans draws for this seed, with K, the dice and m."""
     (for_pilot, *_) = spawn(trial.seed, 3)
-    first = rows if trial.order == "shuffled" else rows[:5000]
+    first = rows if trial.order == "shuffled" else rows[:PILOT_ROWS]
     pilot = draw_pilot(first, None, for_pilot)
     return pilot, trial.K, for_pilot, int(np.ceil(trial.ratio * rows.shape[1] * trial.K))
 

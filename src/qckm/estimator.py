@@ -212,7 +212,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                     f"The first batch sets the scale: n_samples={len(rows)} should be >= n_clusters={self.n_clusters}. "
                     "Begin with a larger batch, or pass scale=."
                 )
-            operator, pilot, seed = self._prepare(lambda rng: self._draw_pilot(rows, weights, rng))
+            operator, pilot, seed = self._prepare(lambda rng: self._draw_pilot(rows, weights, rng), of_all=False)
             self._adopt(operator.sketch(rows, weights), pilot, seed)
         else:
             self._adopt(self.sketch_ + self.operator_.sketch(rows, weights), self._pilot, self._seed)
@@ -391,12 +391,14 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                 require_finite(block, block.min(axis=0), block.max(axis=0), start)
             raise
 
-    def _prepare(self, draw: Callable[[np.random.Generator], Pilot]) -> tuple[SketchOperator, Hints, int]:
-        """Draw the operator from a pilot; return it with what the pilot suggests and the decoder's seed."""
+    def _prepare(
+        self, draw: Callable[[np.random.Generator], Pilot], of_all: bool = True
+    ) -> tuple[SketchOperator, Hints, int]:
+        """Draw the operator from a pilot, of all rows or the first; return it with its hints and the decoder's seed."""
         for_pilot, for_operator, for_decoder = spawn(self.random_state, 3)
         pilot = draw(for_pilot)
         wanted = None if self.n_frequencies == "auto" else self.n_frequencies
-        settings = choose_settings(pilot, self.n_clusters, for_pilot, wanted, self.law)
+        settings = choose_settings(pilot, self.n_clusters, for_pilot, wanted, self.law, of_all)
         operator = SketchOperator.draw(
             n_features=pilot.rows.shape[1],
             n_frequencies=settings.n_frequencies,

@@ -78,7 +78,7 @@ def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Plann
         drawn.append(int(pilot.weights.sum()))
         return pilot
 
-    planned = plan_operator(source.selection.names, source.feature_names, draw, plan, want_hints)
+    planned = plan_operator(source.selection.names, source.feature_names, draw, plan, want_hints, not source.once)
     if not (source.once and drawn):
         return planned
     words = (
@@ -93,8 +93,9 @@ def plan_operator(
     draw: Callable[[np.random.Generator], Pilot],
     plan: Plan,
     want_hints: bool = False,
+    of_all: bool = True,
 ) -> Planned:
-    """Draw the operator for columns of these names; `draw` gives a pilot of them, wherever they are."""
+    """Draw the operator for columns of these names; `draw` gives a pilot of them, of all rows or the first."""
     n, n_clusters = len(names), plan.n_clusters
     if n_clusters is None and (plan.scale is None or plan.n_frequencies is None):
         raise OperatorError("Expected the number of clusters (-k), or both --scale and --frequencies, got neither.")
@@ -111,14 +112,14 @@ def plan_operator(
             if constant:
                 words.append(f"constant in the pilot, left as they are: {', '.join(constant)}")
         pilot_in_units = Pilot(pilot.rows / units, pilot.weights)
-        settings = choose_settings(pilot_in_units, n_clusters or 1, for_pilot, m, plan.law)
+        settings = choose_settings(pilot_in_units, n_clusters or 1, for_pilot, m, plan.law, of_all)
         scale = plan.scale or float(np.ldexp(settings.scale, -(plan.octaves // 2)))
         origin = settings.origin * units
     operator = SketchOperator.draw(
         n_features=n,
         n_frequencies=m,
         scale=float(scale or 1.0),
-        law=choose_law(n, n_clusters or 1, m)[0] if plan.law == "auto" else plan.law,
+        law=choose_law(n, n_clusters or 1, m, of_all=of_all)[0] if plan.law == "auto" else plan.law,
         signature=plan.signature,
         dither=plan.dither,
         origin=origin,

@@ -25,6 +25,8 @@ _FEW, _MANY_CLUSTERS = 3, 50
 # apart with the fewest measurements where all ‖ω‖ are about equal, and high. With measurements to spare, lower ones see
 # the tails of real clusters, and a spread of norms clusters of different widths (experiments/decoder).
 _FREQUENCIES = {True: ("concentrated-radius", 0.9), False: ("balanced-radius", 0.65)}
+# The first rows of a stream may be of one kind, and their scale a few times off: wider norms forgive that.
+_FIRST_ROWS = ("gaussian", 0.65)
 # Beyond these, squares overflow or vanish.
 _SMALLEST = 1e-150
 # Clusters much tighter than their distances would make a scale at which a search sees nothing: this share of the
@@ -105,12 +107,20 @@ def pilot_of(X: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None) -> Pil
 
 
 def choose_settings(
-    pilot: Pilot, n_clusters: int, rng: np.random.Generator, n_frequencies: int | None = None, law: Any = "auto"
+    pilot: Pilot,
+    n_clusters: int,
+    rng: np.random.Generator,
+    n_frequencies: int | None = None,
+    law: Any = "auto",
+    of_all: bool = True,
 ) -> Settings:
-    """Choose law, scale, origin and, unless it is given, m for K clusters; the scale may depend on the law wanted."""
+    """Choose law, scale, origin and, unless it is given, m for K clusters; the scale may depend on the law wanted.
+
+    `of_all` is whether the pilot was drawn from all rows, or is the first of them.
+    """
     n = pilot.rows.shape[1]
     m = n_frequencies or choose_n_frequencies(n, n_clusters)
-    suggested, radians = choose_law(n, n_clusters, m, law)
+    suggested, radians = choose_law(n, n_clusters, m, law, of_all)
     centers, within = _cluster(pilot, n_clusters, rng)
     total = pilot.deviation()
     deviation = max(within, _LEAST_SHARE_OF_SPACING * total / n_clusters ** (1 / n))
@@ -122,12 +132,14 @@ def choose_settings(
     return Settings(m, suggested, scale, np.rint(pilot.mean() / grid) * grid, pilot.spread(), centers)
 
 
-def choose_law(n_features: int, n_clusters: int, n_frequencies: int, wanted: Any = "auto") -> tuple[str, float]:
+def choose_law(
+    n_features: int, n_clusters: int, n_frequencies: int, wanted: Any = "auto", of_all: bool = True
+) -> tuple[str, float]:
     """Choose the law, and rms ‖ω‖ times the clusters' standard deviation."""
     if wanted == seeded.LAW:  # all its ‖ω‖ are about equal, however many there are
         return seeded.LAW, _FREQUENCIES[True][1]
     few = n_frequencies < _FEW * n_features * n_clusters or n_clusters >= _MANY_CLUSTERS
-    return _FREQUENCIES[few]
+    return _FREQUENCIES[few] if few or of_all else _FIRST_ROWS
 
 
 def choose_n_frequencies(n_features: int, n_clusters: int) -> int:

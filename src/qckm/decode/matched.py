@@ -51,6 +51,8 @@ _CHEAP = 1e8
 _AUDIBLE = 2.0
 # Centroids of one density that fare so much worse in another are not to be believed.
 _RESTLESS = 1.2
+# Frequencies of so many radians a cluster's deviation are high, and so much of a sketch's energy left is much.
+_HIGH, _MUCH = 1.25, 7e-3
 # Fewer measurements an unknown than this are few: then densities agree on little.
 _ENOUGH = 4
 # Densities fitted then.
@@ -80,8 +82,8 @@ class Found:
     unrest : float
         How much worse, in the density's own eyes, the centroids of the other densities are than these; 1 at best,
         infinite where measurements are too few for densities to tell.
-    signal : float
-        The sketch's energy over its sampling noise.
+    signal, left : float
+        The sketch's energy over its sampling noise, and the share of it that the density leaves.
     n_evaluations : int
     """
 
@@ -93,15 +95,19 @@ class Found:
     explained: bool
     unrest: float
     signal: float
+    left: float
     n_evaluations: int
 
     @property
     def converged(self) -> bool:
         """Whether to believe it: the sketch is explained to its noise, or different densities say about the same.
 
-        A sketch that is all noise, as at frequencies that are much too high, is explained by anything.
+        They may agree on what is wrong where frequencies are much too high, which leaves much of the sketch without
+        explanation. And one that is all noise is explained by anything.
         """
-        return self.signal > _AUDIBLE and (self.explained or self.unrest <= _RESTLESS)
+        radians = float(np.sqrt(self.weights @ self.widths))  # a cluster's deviation: rms ‖ω‖ is 1 here
+        misled = radians > _HIGH and self.left > _MUCH
+        return self.signal > _AUDIBLE and (self.explained or (self.unrest <= _RESTLESS and not misled))
 
 
 class Attempt(NamedTuple):
@@ -176,6 +182,7 @@ def matched(
         explained=explained,
         unrest=unrest,
         signal=model.energy() / max(model.noise, 1e-9),
+        left=objective / max(model.energy(), 1e-300),
         n_evaluations=search.n_evaluations,
     )
 
