@@ -191,7 +191,7 @@ def _n_searches(unknowns: int, n_measurements: int) -> int:
     """Return how often to search: with hardly more measurements than unknowns, hardly any search finds the minimum."""
     if n_measurements <= unknowns:
         return _HOPELESS
-    return int(np.ceil(3 + 60 * (unknowns / n_measurements) ** 2))
+    return int(np.ceil(3 + 30 * (unknowns / n_measurements) ** 2))
 
 
 def _search(search: Search, model: SketchModel, n_clusters: int, n_axes: int, tries: int, least_work: float) -> Attempt:

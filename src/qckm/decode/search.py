@@ -29,7 +29,9 @@ _SHARE_AT_PEAKS, _ANYWHERE = 0.1, 1
 # The clusters swapped at first, of all.
 _SHARE_SWAPPED = 0.12
 # So many swaps in a row that gain nothing are the last.
-_IDLE = 6
+_IDLE = 5
+# What it takes to evaluate a misfit of no terms, in terms.
+_OVERHEAD = 500
 # An axis begins so long, in deviations of its cluster.
 _FIRST_AXIS = 0.3
 # Clusters closer than so many typical lengths are one.
@@ -47,7 +49,7 @@ class Search:
     rng: np.random.Generator
     patience: float  # give up after so much work
     n_evaluations: int = 0
-    work: float = 0.0  # terms of all sums over clusters and frequencies
+    work: float = 0.0  # terms of all sums over clusters and frequencies, a few nanoseconds each
 
     def __post_init__(self) -> None:
         squares = 2 * self.problem.waves.halves
@@ -201,7 +203,7 @@ class Search:
 
     def _count(self, evaluations: int, size: float) -> None:
         self.n_evaluations += evaluations
-        self.work += evaluations * size * self.problem.waves.phases.size
+        self.work += evaluations * (size * self.problem.waves.phases.size + _OVERHEAD)
 
 
 def _apart(points: Floats, count: int, distance: float) -> Floats:
