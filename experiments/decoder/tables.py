@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 
 from decoder.trials import RESULTS, SUCCESS, Outcome, Trial, read
 
 Done = list[tuple[Trial, Outcome]]
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,43 @@ def show_scale(done: Done) -> None:
         print(f"{case[0]:35} " + "  ".join(f"{r:4.2f}" for r in rates) + f"   {max(good) / min(good):.1f}" * bool(good))
 
 
+# What it costs -------------------------------------------------------------------------------------------------------
+COSTS = {
+    "K": [("gaussians", 10, K, 5.0) for K in (2, 5, 10, 20, 50)],
+    "n": [("gaussians", n, 10, 5.0) for n in (2, 5, 10, 20, 50)],
+    "m/(nK)": [("gaussians", 10, 10, ratio) for ratio in (1.0, 1.25, 2.0, 3.0, 5.0, 10.0)],
+}
+
+
+def cost_trials(count: int) -> Iterator[Trial]:
+    cases = dict.fromkeys(case for cases in COSTS.values() for case in cases)
+    grid = [Trial(*case, signature) for case, signature in product(cases, ("one-bit", "exponential"))]
+    return _seeded(grid, min(count, 10))
+
+
+def show_cost(done: Done) -> None:
+    """Seconds a decode on one thread, at K = n = 10 and m = 5nK but for what varies; and the same as a picture."""
+    import matplotlib.pyplot as plt
+
+    cells = _by_cell(done)
+    canvas, axes = plt.subplots(1, len(COSTS), figsize=(10, 3.2), sharey=True, layout="constrained")
+    print("median seconds a decode, and the longest; K = n = 10, m = 5nK but for what varies")
+    for ax, (name, cases) in zip(axes, COSTS.items(), strict=True):
+        for signature in ("one-bit", "exponential"):
+            seconds = [[o.seconds for o in cells[Trial(*case, signature)]] for case in cases]
+            varied = [{"K": case[2], "n": case[1], "m/(nK)": case[3]}[name] for case in cases]
+            middle = [float(np.median(some)) for some in seconds]
+            ax.plot(varied, middle, "o-", label=signature)
+            ax.fill_between(varied, [min(some) for some in seconds], [max(some) for some in seconds], alpha=0.15)
+            told = "  ".join(f"{v:g}: {t:.2f} ({max(s):.2f})" for v, t, s in zip(varied, middle, seconds, strict=True))
+            print(f"{name:7} {signature:12} {told}")
+        ax.set(xscale="log", yscale="log", xlabel=name, xticks=varied, xticklabels=[f"{v:g}" for v in varied])
+        ax.minorticks_off()
+    axes[0].set_ylabel("seconds a decode")
+    axes[0].legend(frameon=False)
+    canvas.savefig(IMAGES / "decoder-cost.png", dpi=120)
+
+
 # Whether a failure is known for one ----------------------------------------------------------------------------------
 def no_trials(count: int) -> Iterator[Trial]:
     return iter(())
@@ -171,5 +210,6 @@ EXPERIMENTS = {
     "order": Experiment(order_trials, show_ratios),
     "many": Experiment(many_trials, show_ratios),
     "scale": Experiment(scale_trials, show_scale),
+    "cost": Experiment(cost_trials, show_cost),
     "verdict": Experiment(no_trials, show_verdict),
 }

@@ -59,7 +59,8 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         The kernel's length in data units; "auto" takes it from a pilot of at most 5000 rows, drawn from all rows in
         `fit`, from the first batch in `partial_fit`.
     law : str or Law, default "auto"
-        Law of the frequencies; "auto" is "balanced-radius", or "concentrated-radius" where m < 3nK or K ≥ 50.
+        Law of the frequencies; "auto" is "balanced-radius", in `partial_fit`, which sees the first rows only,
+        "gaussian", and "concentrated-radius" where m < 3nK or K ≥ 50.
     decoder : {"auto", "matched", "clompr"}, default "auto"
         "matched" models clusters with width, through all harmonics of the signature; "clompr" is the paper's algorithm
         to the letter; "auto" is "matched".
@@ -68,7 +69,8 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         tries the pilot's, then none, and keeps what matches the sketch better; where the sketch is not that of
         K Gaussians but the pilot is like all rows, the pilot's centroids stay.
     n_init : int, default 1
-        Replicates of the decoder; the one with the least sketch objective is kept.
+        Replicates of "clompr", of which the one with the least sketch objective is kept; for "matched", which searches
+        until it is satisfied, a factor on its patience.
     bounds : pair of array-like of shape (n,), optional
         The box (lower, upper) that holds the centroids; by default what was seen in the data.
     compute_labels : bool, default True

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.compiling import compiled
-from qckm.decode.fitting import _direction
+from qckm.decode.quasi_newton import direction_of, remember
 from qckm.decode.waves import sine_cosine
 
 Floats = npt.NDArray[np.float64]
@@ -156,7 +156,7 @@ def descend(tones, target, n_atoms, start, low, high):
             steepest = max(steepest, abs(min(max(x[i] - gradient[i], low[i]), high[i]) - x[i]))
         if steepest <= _SLOPE:
             break
-        direction = _direction(x, low, high, gradient, moves, turns, curvatures, stored)
+        direction = direction_of(x, low, high, gradient, moves, turns, curvatures, stored)
         found, new_value, length = False, value, 1.0
         for _ in range(25):
             promised = 0.0
@@ -177,17 +177,7 @@ def descend(tones, target, n_atoms, start, low, high):
                 break
             stored = 0
             continue
-        spot, curvature, moved, turned = stored % _MEMORY, 0.0, 0.0, 0.0
-        for i in range(size):
-            step, turn = trial[i] - x[i], new_gradient[i] - gradient[i]
-            curvature += step * turn
-            moved += step * step
-            turned += turn * turn
-        if curvature > 1e-10 * np.sqrt(moved * turned):
-            for i in range(size):
-                moves[spot, i], turns[spot, i] = trial[i] - x[i], new_gradient[i] - gradient[i]
-            curvatures[spot] = curvature
-            stored += 1
+        stored += remember(x, trial, gradient, new_gradient, moves, turns, curvatures, stored)
         gain = value - new_value
         value = new_value
         for i in range(size):

@@ -107,3 +107,13 @@ def select_names(held: Sequence[Any], columns: Sequence[str] | None, usual: Sequ
     if not wanted:
         raise SourceError("Expected columns, got none.")
     return wanted
+
+
+def columns_beside(weight: Any, names: Sequence[str]) -> list[str]:
+    """Return the columns of a table that are not its weights, if it has those."""
+    if weight is not None and not isinstance(weight, str):
+        raise SourceError(f"Expected the name of a column as sample_weight, got {type(weight).__name__}.")
+    held = [name for name in names if name != weight]
+    if weight is not None and weight not in names:
+        raise SourceError(f"Expected the column {weight!r} of weights, got {', '.join(held[:30])}.")
+    return held

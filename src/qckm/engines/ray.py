@@ -21,7 +21,7 @@ from ray.exceptions import RayError
 
 from qckm.engines.arrow import blocks_of, vectors_of
 from qckm.engines.jobs import Job, merge_parts, run_part, translated
-from qckm.engines.partitions import Partitions, select_names
+from qckm.engines.partitions import Partitions, columns_beside, select_names
 from qckm.errors import RowsError, SourceError
 
 # Results that one task merges.
@@ -49,14 +49,10 @@ class RayPartitions(Partitions):
         usual: Sequence[str] | None = None,
         weight: str | None = None,
     ) -> None:
-        if weight is not None and not isinstance(weight, str):
-            raise SourceError(f"Expected the name of a column as sample_weight, got {type(weight).__name__}.")
         schema = dataset.schema()
         if schema is None:
             raise RowsError("Expected rows, got an empty dataset.")
-        held = [name for name in schema.names if name != weight]
-        if weight is not None and weight not in schema.names:
-            raise SourceError(f"Expected the column {weight!r} of weights, got {', '.join(held[:30])}.")
+        held = columns_beside(weight, schema.names)
         self._weight, self.weighted = weight, weight is not None
         # An array makes a dataset of one column of tensors, "data".
         self._vector = isinstance(columns, str) or (columns is None and held == ["data"])

@@ -22,7 +22,7 @@ from pyspark.sql.types import ArrayType, NumericType, StructType
 
 from qckm.engines.arrow import blocks_of
 from qckm.engines.jobs import Job, merge_parts, run_part, translated
-from qckm.engines.partitions import Partitions, select_names
+from qckm.engines.partitions import Partitions, columns_beside, select_names
 from qckm.engines.sampling import choose_parts
 from qckm.errors import RowsError, SourceError
 
@@ -51,11 +51,7 @@ class SparkPartitions(Partitions):
         usual: Sequence[str] | None = None,
         weight: str | None = None,
     ) -> None:
-        if weight is not None and not isinstance(weight, str):
-            raise SourceError(f"Expected the name of a column as sample_weight, got {type(weight).__name__}.")
-        held = [name for name in frame.columns if name != weight]
-        if weight is not None and weight not in frame.columns:
-            raise SourceError(f"Expected the column {weight!r} of weights, got {', '.join(held[:30])}.")
+        held = columns_beside(weight, frame.columns)
         self._weight, self.weighted = weight, weight is not None
         self._vector = isinstance(columns, str)
         if isinstance(columns, str):
