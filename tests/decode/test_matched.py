@@ -149,6 +149,17 @@ def test_degenerate_rows(rows):
     np.testing.assert_allclose(found.centers, [np.mean(rows, axis=0)], atol=0.2)
 
 
+@pytest.mark.filterwarnings("ignore::qckm.errors.PoorFitWarning")
+@pytest.mark.parametrize(("n", "m", "n_clusters"), [(1, 1, 1), (1, 2, 5), (2, 1, 2)])
+def test_hardly_any_measurements(n, m, n_clusters, rng):
+    """Nothing can come of it, but centroids within the data do."""
+    X = rng.normal(size=(50, n))
+    for dither in ("paired", "single"):
+        op = qckm.SketchOperator.draw(n, m, scale=1.5, dither=dither, random_state=0)
+        found = qckm.decode(op.sketch(X), n_clusters, random_state=0)
+        assert ((found.centers >= X.min(axis=0)) & (found.centers <= X.max(axis=0))).all()
+
+
 def test_more_clusters_than_distinct_rows():
     op = qckm.SketchOperator.draw(2, 50, scale=3.0, random_state=0)
     found = qckm.decode(op.sketch([[0.0, 0.0], [4.0, 4.0]] * 5), 4, random_state=0)

@@ -51,7 +51,8 @@ class Mixture(NamedTuple):
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
         """Draw points (count, n) from the mixture."""
-        which = rng.choice(len(self.weights), size=count, p=self.weights / self.weights.sum())
+        shares = self.weights + np.finfo(np.float64).tiny  # where there is no weight at all, as much of each
+        which = rng.choice(len(shares), size=count, p=shares / shares.sum())
         around = np.sqrt(self.widths[which])[:, np.newaxis] * rng.standard_normal((count, self.points.shape[1]))
         along = rng.standard_normal((count, self.axes.shape[1]))
         drawn: Floats = self.points[which] + around + np.einsum("ir,irn->in", along, self.axes[which])

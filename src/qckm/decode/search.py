@@ -106,7 +106,7 @@ class Search:
         unknowns = mixture.unknowns / len(mixture.points)
         while len(mixture.points) > size:
             costs = self.missed(mixture)
-            left = max(self.n_measurements - unknowns * len(costs), self.n_measurements // 4)
+            left = max(self.n_measurements - unknowns * len(costs), self.n_measurements / 4)
             chance = unknowns * mixture.misfit / left
             surplus = min(len(costs) - size, int((costs < worth * chance).sum()))
             if not surplus:
