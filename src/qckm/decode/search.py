@@ -58,6 +58,10 @@ class Search:
         self.coarse = float(1 / np.quantile(squares, 0.02))
         self.fine = float(1 / np.median(squares))
 
+    def unknowns(self, n_clusters: int) -> int:
+        """Return how many numbers K clusters of one width are."""
+        return n_clusters * (self.mean.size + 1) + 1
+
     def alone(self, widths: Widths) -> Mixture:
         """Return one cluster: as wide as the data where it has a width of its own, else one to begin a search with."""
         width = float((self.deviation**2).mean()) if widths == "own" else 0.5 * self.fine
