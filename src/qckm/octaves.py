@@ -1,8 +1,8 @@
 """Octaves: the same frequencies measured at several scales, a factor 2 apart, for data whose scale nobody knows yet.
 
 Block j of the frequency codes is 2ʲ times block 0, exactly: octave 0 has the lowest frequencies and the coarsest scale,
-the last one the finest. One integer projection, shifted, would give them all. Which octave suits the data is decided
-after the pass (decode/held_out.py).
+the last one the finest. One integer projection, shifted, gives them all (kernels/octaves.py). Which octave suits the
+data is decided after the pass (decode/held_out.py).
 """
 
 from __future__ import annotations

@@ -559,9 +559,8 @@ class SketchOperator:
         # Imported when rows are first sketched, as numba takes its time: opening and decoding a sketch do without.
         from qckm.kernels import dispatch
 
-        return dispatch.sketcher(
-            self.frequency_codes, self.dither_codes, self.steps, self.origin, self.signature.table, self.paired
-        )
+        how = self.signature.table, self.paired, self.octaves
+        return dispatch.sketcher(self.frequency_codes, self.dither_codes, self.steps, self.origin, *how)
 
     def _project(self, codes: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
         structure = self.frequency_codes

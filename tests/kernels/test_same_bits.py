@@ -77,6 +77,26 @@ def test_any_shape_type_layout(data):
     check(op, layouts(X, data.draw(st.sampled_from(["C", "Fortran", "slice", "backwards", "unaligned", "read-only"]))))
 
 
+@settings(max_examples=60)
+@given(st.data())
+def test_octaves_of_any_shape(data):
+    """Their projection is shared, and shifted: whatever wraps must wrap as that of each octave alone would."""
+    n, m, octaves = data.draw(st.integers(1, 40)), data.draw(st.integers(1, 150)), data.draw(st.integers(2, 6))
+    seed = data.draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    op = qckm.SketchOperator.draw(
+        n_features=n,
+        n_frequencies=m,
+        scale=0.3,
+        octaves=octaves,
+        signature=data.draw(st.sampled_from(SIGNATURES)),
+        dither=data.draw(st.sampled_from(["paired", "single"])),
+        random_state=seed,
+    )
+    X = rng.standard_normal((data.draw(st.integers(0, 1100)), n)) * data.draw(st.sampled_from([1.0, 1000.0]))
+    check(op, X, n_jobs=data.draw(st.sampled_from([1, 2])))
+
+
 @pytest.mark.parametrize("frequencies", ["dense", "structured"])
 @pytest.mark.parametrize("signature", SIGNATURES)
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])

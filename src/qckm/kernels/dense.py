@@ -43,7 +43,7 @@ class Dense:
         self._panels[:] = padded.reshape(self._pairs, 2, self._n_panels, WIDTH).transpose(2, 0, 3, 1)
         self._dither = aligned((self._n_panels * WIDTH,), np.int32)
         self._dither[:m] = dither_codes + measurement.first_phase
-        self._frequencies: tuple[int, ...] = self._pairs, address(self._panels), address(self._dither), self._n_panels
+        self.layout: tuple[int, ...] = self._pairs, address(self._panels), address(self._dither), self._n_panels
 
     def scratch(self, height: int) -> Scratch:
         """Return what a thread needs for chunks of that many rows."""
@@ -52,7 +52,7 @@ class Dense:
     def sum(self, codes: Int16s, scratch: Scratch) -> Int64s:
         """Return the sum (M,) of the contributions of coded rows."""
         scratch.sums[:] = 0
-        arguments: tuple[Any, ...] = address(codes), len(codes), *self._frequencies, *scratch.addresses[1:]
+        arguments: tuple[Any, ...] = address(codes), len(codes), *self.layout, *scratch.addresses[1:]
         if self.measurement.kind == "bits":
             call("dense.sum_bits", *arguments)
         elif self.measurement.kind == "cosines":
@@ -64,5 +64,5 @@ class Dense:
     def encode(self, codes: Int16s, scratch: Scratch, bits: Bytes) -> None:
         """Write the packed contributions of the first rows of `codes`, as many as `bits` has."""
         first, second, row_bytes = scratch.halves()
-        call("dense.store_bits", address(codes), len(codes), *self._frequencies, first, second, row_bytes)
+        call("dense.store_bits", address(codes), len(codes), *self.layout, first, second, row_bytes)
         call("positions.join_halves", len(bits), first, second, row_bytes, self.m, address(bits), bits.strides[0])

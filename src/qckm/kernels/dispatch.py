@@ -10,10 +10,14 @@ import numpy.typing as npt
 from qckm.kernels import reference
 from qckm.kernels.cpu import Projection, Sketcher
 from qckm.kernels.dense import Dense
+from qckm.kernels.octaves import Octaves
 from qckm.kernels.scratch import Measurement
 from qckm.kernels.structured import Structured
 
 Floats = npt.NDArray[np.float64]
+
+# Of so few features a projection costs less than to keep it for the next octave.
+_FEW_FEATURES = 2
 
 
 class Structure(Protocol):
@@ -39,11 +43,14 @@ def sketcher(
     origin: Floats,
     table: npt.NDArray[np.int16],
     paired: bool,
+    octaves: int = 1,
 ) -> Sketcher:
     """Prepare the kernel for an operator's frequencies, dither and signature."""
     measurement = Measurement(table)
     projection: Projection
-    if isinstance(frequency_codes, np.ndarray):
+    if isinstance(frequency_codes, np.ndarray) and octaves > 1 and len(frequency_codes) > _FEW_FEATURES:
+        projection = Octaves(frequency_codes, dither_codes, measurement, paired, octaves)
+    elif isinstance(frequency_codes, np.ndarray):
         projection = Dense(frequency_codes, dither_codes, measurement, paired)
     else:
         signs, factors, radii = frequency_codes.signs, frequency_codes.factors, frequency_codes.radii

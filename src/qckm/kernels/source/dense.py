@@ -43,7 +43,7 @@ def _project(vectors: Vectors, codes: Value, pairs: Value, panel: Value, dither:
 
 _count_bits = tiles.adding(_project, epilogues.count_bits)
 _add_cosines = tiles.adding(_project, epilogues.add_cosines)
-_store_phases = tiles.adding(_project, epilogues.store_phases)
+store_phases = tiles.adding(_project, epilogues.store_phases)
 _store_bits = tiles.storing_bits(_project)
 
 
@@ -76,7 +76,7 @@ def sum_table(codes, rows, pairs, panels, dither, n_panels, counters, first, sec
         frequencies, start_phase = panels + panel * pairs * PANEL_BYTES, dither + panel * PANEL_BYTES
         for start in range(0, rows, MOST_ROWS):
             for r in range(start, min(start + MOST_ROWS, rows), ROWS):
-                _store_phases(codes + r * pairs * 4, pairs, frequencies, start_phase, phases, None)
+                store_phases(codes + r * pairs * 4, pairs, frequencies, start_phase, phases, None)
                 add_from_table(phases, ROWS, WIDTH, table, counters, second)
             drain_values(counters, panel, first, second)
 
