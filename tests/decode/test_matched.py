@@ -149,6 +149,16 @@ def test_degenerate_rows(rows):
     np.testing.assert_allclose(found.centers, [np.mean(rows, axis=0)], atol=0.2)
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_the_unit_of_weights_does_not_matter(unit, rng):
+    """Weights that sum to a twentieth of a thousandth are no sketch of no rows."""
+    X = clusters(4, 3, 0)
+    op = qckm.SketchOperator.draw(3, 60, scale=2.0, random_state=0)
+    found = qckm.decode(op.sketch(X, unit * rng.uniform(0.5, 1.5, len(X))), 4, random_state=0)
+    assert ratio(X, found.centers) < 1.02
+    assert found.converged
+
+
 @pytest.mark.filterwarnings("ignore::qckm.errors.PoorFitWarning")
 @pytest.mark.parametrize(("n", "m", "n_clusters"), [(1, 1, 1), (1, 2, 5), (2, 1, 2)])
 def test_hardly_any_measurements(n, m, n_clusters, rng):

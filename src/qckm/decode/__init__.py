@@ -131,7 +131,8 @@ def decode_hinted(
         hints = replace(hints, sketch=hints.sketch.octave(octave))
     trusted = init == "auto" and hints.represent(sketch)
     found = _decode(sketch, n_clusters, hints.centers, trusted, *how)
-    if init == "auto" and not trusted and found.objective > sketch.sampling_noise():
+    explained = sketch.exact and found.objective <= sketch.sampling_noise()  # of real weights, noise is not known
+    if init == "auto" and not trusted and not explained:
         found = min(found, _decode(sketch, n_clusters, None, False, *how), key=lambda one: one.objective)
     return _with_verdict(found, octave)
 

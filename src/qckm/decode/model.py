@@ -19,6 +19,8 @@ from qckm.sketch import Sketch
 
 Floats = npt.NDArray[np.float64]
 
+# Weights that are no whole numbers may have any unit: their sum says how many rows there are only where it is large.
+_LEAST_ROWS = 10_000
 # For each measurement, so many at the frequency 0.
 _SHARE_AT_ZERO = 1 / 30
 
@@ -31,7 +33,7 @@ class SketchModel:
     n_frequencies: int  # without the latter
     paired: bool
     signature: Signature
-    count: float  # of rows
+    count: float  # of rows, as far as it is known
     origin: Floats
     length: Floats  # (n,)
     spread: float  # one of these coordinates, in units
@@ -52,6 +54,7 @@ class SketchModel:
         both[: 2 if operator.paired else 1] = z.reshape(-1, operator.n_frequencies)
         harmonics, step = _harmonics(operator)
         mean, deviation = _whereabouts(sketch, spread)
+        count = sketch.count if sketch.exact else max(sketch.count, _LEAST_ROWS)
         waves = Waves(
             frequencies=omega,
             transposed=np.ascontiguousarray(omega.T),
@@ -67,11 +70,11 @@ class SketchModel:
             n_frequencies=operator.n_frequencies,
             paired=operator.paired,
             signature=operator.signature,
-            count=sketch.count,
+            count=count,
             origin=operator.origin,
             length=length,
             spread=spread_of_one,
-            noise=sketch.sampling_noise(),
+            noise=sketch.sampling_noise() * sketch.count / count,
             mean=(mean - operator.origin) / length,
             deviation=deviation / length,
         )
