@@ -31,6 +31,8 @@ Floats = npt.NDArray[np.float64]
 
 # A search is given up after so much work (terms of sums): half a minute or so. From a start that is near, earlier.
 _PATIENCE, _SEEDED = 2.7e9, 0.4e9
+# With fewer measurements an unknown than this, wrong clusters explain a sketch as well as the right ones.
+_MORE_THAN = 1.15
 # Fewer measurements an unknown than this are few: then densities agree on little.
 _ENOUGH = 4
 # With more, a misfit up to this many times what it should be has almost all clusters in place: k-means could not tell.
@@ -56,7 +58,7 @@ class Found:
     objective : float
         The density's misfit.
     explained : bool
-        Whether K clusters leave no more of the sketch than chance would.
+        Whether K clusters leave no more of the sketch than chance would, though they could not explain just anything.
     unrest : float
         How much worse, in the density's own eyes, the centroids of the other densities are than these; 1 at best,
         infinite where measurements are too few for densities to tell.
@@ -142,7 +144,7 @@ def matched(
         *centroids,
         density=densities[0],
         objective=objective,
-        explained=explained,
+        explained=explained and model.n_measurements >= _MORE_THAN * unknowns,
         unrest=unrest,
         signal=model.energy() / max(model.noise, 1e-9),
         left=objective / max(model.energy(), 1e-300),
