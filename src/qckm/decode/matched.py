@@ -113,7 +113,7 @@ def matched(
         Points to begin from, instead of searching from scratch.
     trusted : bool
         Whether the start is known to be what k-means of rows like these would find: where K equal Gaussians do not
-        explain the sketch, it is better than what any density gives.
+        explain the sketch, or measurements are few, it is better than what the sketch gives.
     n_init : int
         A factor on the effort.
     """
@@ -130,10 +130,10 @@ def matched(
     own = attempt.own
     explained = attempt.explained or (enough and attempt.equal.misfit <= _NEARLY * attempt.goal)
     densities, unrest, starts = [own], np.inf, [own.points] if start is None else [own.points, start]
-    if explained:
-        centroids = centroids_of_clusters(own, n_clusters, starts, problem, rng)
-    elif trusted and start is not None:
+    if trusted and start is not None and not (explained and enough):
         centroids, unrest = Centroids(start, own.weights, own.widths), 1.0
+    elif explained:
+        centroids = centroids_of_clusters(own, n_clusters, starts, problem, rng)
     else:
         densities += fit_densities(search, None if start is None else attempt.equal, n_clusters)
         densities.sort(key=lambda density: density.misfit)
