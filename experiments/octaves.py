@@ -22,7 +22,6 @@ import qckm
 from common import gaussian_clusters, keep, sse
 from decoder.datasets import real
 from qckm.decode import Task, decode_octaves
-from qckm.scale import choose_settings, draw_pilot
 
 K, OCTAVES, N_JUDGES = 10, 5, 20_000
 DATA = ("gaussians", "walking_accelerometer", "skin_segmentation", "mnist_spectral")
@@ -53,13 +52,12 @@ def trial(job: tuple[str, int]) -> list[tuple[object, ...]]:
     n, rng = X.shape[1], np.random.default_rng(seed)
     judges = X[rng.choice(len(X), min(len(X), N_JUDGES), replace=False)]
     best = KMeans(K, n_init=5, random_state=seed).fit(judges).inertia_
-    settings = choose_settings(draw_pilot(X, None, rng), K, rng)
     km = qckm.CompressiveKMeans(K, init="sketch", compute_labels=False, random_state=seed).fit(X)
-    by_pilot = sse(judges, km.cluster_centers_) / best
+    pilots, by_pilot = km.operator_, sse(judges, km.cluster_centers_) / best
     lines: list[tuple[object, ...]] = []
     for place in range(OCTAVES):
         op = qckm.SketchOperator.draw(
-            n, settings.n_frequencies, settings.scale * 2.0 ** (place - OCTAVES + 1), settings.law,
+            n, pilots.n_frequencies, pilots.scale * 2.0 ** (place - OCTAVES + 1), pilots.law,
             octaves=OCTAVES, random_state=seed,
         )  # fmt: skip
         sketch = op.sketch(X)

@@ -1,7 +1,10 @@
 import numpy as np
 import pytest
 
+from qckm import signatures
 from qckm.scale import PILOT_ROWS, choose_law, choose_n_frequencies, choose_settings, draw_pilot
+
+ONE_BIT, EXPONENTIAL = signatures.get("one-bit"), signatures.get("exponential")
 
 
 def settings(X, weights=None, n_clusters=4, seed=0):
@@ -16,7 +19,7 @@ def clusters(rng):
 
 
 def test_the_scale_follows_the_width_of_the_clusters(clusters):
-    assert settings(clusters).scale == pytest.approx(np.sqrt(5) / choose_law(5, 4, 100)[1], rel=0.1)
+    assert settings(clusters).scale == pytest.approx(np.sqrt(5) / choose_law(5, 4, 100, ONE_BIT)[1], rel=0.1)
 
 
 @pytest.mark.parametrize("factor", [2.0**-60, 2.0**-8, 1.0, 2.0**40])
@@ -64,12 +67,31 @@ def test_m_grows_with_n_and_k():
     assert choose_n_frequencies(1, 2) == 100
 
 
-def test_few_frequencies_and_many_clusters_want_equal_lengths():
-    assert choose_law(10, 10, 299)[0] == choose_law(10, 60, 60_000)[0] == "concentrated-radius"
-    assert choose_law(10, 10, 300)[0] == "balanced-radius"
+@pytest.mark.parametrize("signature", [ONE_BIT, EXPONENTIAL])
+def test_few_frequencies_and_many_clusters_want_equal_lengths(signature):
+    few, many_clusters = choose_law(10, 10, 299, signature), choose_law(10, 60, 60_000, signature)
+    assert few == many_clusters
+    assert few[0] == "concentrated-radius"
+    assert choose_law(10, 10, 300, signature)[0] != "concentrated-radius"
+
+
+def test_a_signature_without_harmonics_wants_higher_frequencies():
+    (law, radians), (with_harmonics, fewer) = (choose_law(10, 10, 300, one) for one in (EXPONENTIAL, ONE_BIT))
+    assert (law, with_harmonics) == ("gaussian", "balanced-radius")
+    assert radians > fewer
+    assert choose_law(10, 10, 300, signatures.get("triangle")) == (with_harmonics, fewer)
+
+
+@pytest.mark.parametrize("signature", [ONE_BIT, EXPONENTIAL])
+def test_first_rows_are_not_trusted_with_the_scale(signature):
+    assert choose_law(10, 10, 300, signature, of_all=False) == ("gaussian", 0.65)
+
+
+def test_a_law_that_is_asked_for_is_kept():
+    assert choose_law(10, 10, 300, ONE_BIT, "folded-gaussian") == ("folded-gaussian", 0.65)
 
 
 def test_the_seeded_law_wants_the_scale_of_norms_about_equal():
-    few, many = choose_law(3, 5, 20), choose_law(3, 5, 1000)
-    assert choose_law(3, 5, 1000, "seeded") == ("seeded", few[1])
+    few, many = choose_law(3, 5, 20, ONE_BIT), choose_law(3, 5, 1000, ONE_BIT)
+    assert choose_law(3, 5, 1000, ONE_BIT, "seeded") == ("seeded", few[1])
     assert few[1] != many[1]

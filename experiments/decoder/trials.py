@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 import qckm
 from decoder import datasets
 from qckm.random import spawn
-from qckm.scale import PILOT_ROWS, choose_law, choose_settings, draw_pilot
+from qckm.scale import PILOT_ROWS, Settings, choose_settings, draw_pilot
 
 RESULTS = Path(__file__).parent / "results"
 SUCCESS = 1.2
@@ -82,15 +82,12 @@ def _try(trial: Trial) -> Outcome:
             rows, labels = datasets.real(trial.data)
             best, least = _best_of_real(trial.data, trial.K)
         m = int(np.ceil(trial.ratio * rows.shape[1] * trial.K))
-        settings = choose_settings(*_pilot(rows, trial))
-        scale = "auto"
-        if trial.radians:
-            scale = settings.scale * choose_law(rows.shape[1], trial.K, m)[1] / trial.radians
+        settings = _settings(rows, trial)
         km = qckm.CompressiveKMeans(
             trial.K,
             signature=trial.signature,
             n_frequencies=m,
-            scale=scale,
+            scale=settings.scale if trial.radians else "auto",
             init=trial.init,
             compute_labels=False,
             random_state=trial.seed,
@@ -121,12 +118,12 @@ def _try(trial: Trial) -> Outcome:
     )
 
 
-def _pilot(rows: np.ndarray, trial: Trial) -> tuple:
-    """Return the pilot that CompressiveKMeans draws for this seed, with K, the dice and m."""
+def _settings(rows: np.ndarray, trial: Trial) -> Settings:
+    """Return what the pilot that CompressiveKMeans draws for this seed suggests."""
     (for_pilot, *_) = spawn(trial.seed, 3)
     first = rows if trial.order == "shuffled" else rows[:PILOT_ROWS]
     pilot = draw_pilot(first, None, for_pilot)
-    return pilot, trial.K, for_pilot, int(np.ceil(trial.ratio * rows.shape[1] * trial.K))
+    return choose_settings(pilot, trial.K, for_pilot, trial.radians or 1.0)
 
 
 @lru_cache(2)

@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from qckm import seeded
+from qckm import seeded, signatures
 from qckm.decode import DECODERS, Clustering, Hints, decode, decode_hinted
 from qckm.elsewhere import engine_of
 from qckm.errors import DecodeError, RowsError, SaturationWarning
@@ -31,7 +31,7 @@ from qckm.operator import SketchOperator
 from qckm.random import spawn
 from qckm.rows import Floats, require_finite
 from qckm.runs import OnBad
-from qckm.scale import Pilot, choose_settings, draw_pilot
+from qckm.scale import Pilot, choose_law, choose_n_frequencies, choose_settings, draw_pilot
 from qckm.signatures import SIGNATURES, Signature
 from qckm.sketch import Sketch
 
@@ -59,8 +59,8 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         The kernel's length in data units; "auto" takes it from a pilot of at most 5000 rows, drawn from all rows in
         `fit`, from the first batch in `partial_fit`.
     law : str or Law, default "auto"
-        Law of the frequencies; "auto" is "balanced-radius", in `partial_fit`, which sees the first rows only,
-        "gaussian", and "concentrated-radius" where m < 3nK or K ≥ 50.
+        Law of the frequencies; "auto" is "balanced-radius", for the exponential signature and in `partial_fit`, which
+        sees the first rows only, "gaussian", and "concentrated-radius" where m < 3nK or K ≥ 50.
     decoder : {"auto", "matched", "clompr"}, default "auto"
         "matched" models clusters with width, through all harmonics of the signature; "clompr" is the paper's algorithm
         to the letter; "auto" is "matched".
@@ -399,14 +399,16 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         """Draw the operator from a pilot, of all rows or the first; return it with its hints and the decoder's seed."""
         for_pilot, for_operator, for_decoder = spawn(self.random_state, 3)
         pilot = draw(for_pilot)
-        wanted = None if self.n_frequencies == "auto" else self.n_frequencies
-        settings = choose_settings(pilot, self.n_clusters, for_pilot, wanted, self.law, of_all)
+        n, signature = pilot.rows.shape[1], signatures.get(self.signature)
+        m = choose_n_frequencies(n, self.n_clusters) if self.n_frequencies == "auto" else self.n_frequencies
+        law, radians = choose_law(n, self.n_clusters, m, signature, self.law, of_all)
+        settings = choose_settings(pilot, self.n_clusters, for_pilot, radians)
         operator = SketchOperator.draw(
-            n_features=pilot.rows.shape[1],
-            n_frequencies=settings.n_frequencies,
+            n_features=n,
+            n_frequencies=m,
             scale=settings.scale if self.scale == "auto" else self.scale,
-            law=settings.law if self.law == "auto" else self.law,
-            signature=self.signature,
+            law=law,
+            signature=signature,
             origin=settings.origin,
             random_state=for_operator,
             feature_names=getattr(self, "feature_names_in_", None),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from qckm import signatures
 from qckm.decode import Hints
 from qckm.errors import OperatorError
 from qckm.operator import Dither, SketchOperator
@@ -101,7 +102,8 @@ def plan_operator(
         raise OperatorError("Expected the number of clusters (-k), or both --scale and --frequencies, got neither.")
     for_pilot, for_operator, _ = spawn(plan.seed, 3)
     units, origin, scale, pilot = np.ones(n), np.zeros(n), plan.scale, None
-    m = plan.n_frequencies or choose_n_frequencies(n, n_clusters or 1)
+    m, signature = plan.n_frequencies or choose_n_frequencies(n, n_clusters or 1), signatures.get(plan.signature)
+    law, radians = choose_law(n, n_clusters or 1, m, signature, plan.law, of_all)
     words: list[str] = []
     if plan.scale is None or plan.standardize or want_hints:
         pilot = draw(for_pilot)
@@ -112,15 +114,15 @@ def plan_operator(
             if constant:
                 words.append(f"constant in the pilot, left as they are: {', '.join(constant)}")
         pilot_in_units = Pilot(pilot.rows / units, pilot.weights)
-        settings = choose_settings(pilot_in_units, n_clusters or 1, for_pilot, m, plan.law, of_all)
+        settings = choose_settings(pilot_in_units, n_clusters or 1, for_pilot, radians)
         scale = plan.scale or float(np.ldexp(settings.scale, -(plan.octaves // 2)))
         origin = settings.origin * units
     operator = SketchOperator.draw(
         n_features=n,
         n_frequencies=m,
         scale=float(scale or 1.0),
-        law=choose_law(n, n_clusters or 1, m, of_all=of_all)[0] if plan.law == "auto" else plan.law,
-        signature=plan.signature,
+        law=law,
+        signature=signature,
         dither=plan.dither,
         origin=origin,
         units=units,

@@ -1,4 +1,4 @@
-"""Choosing the scale, the origin and m from a pilot: a few thousand rows, looked at once and not kept.
+"""Choosing m and the law, and from a pilot, a few thousand rows looked at once and not kept, the scale and origin.
 
 The rule: sketch at frequencies of somewhat less than a radian a cluster's standard deviation, which a k-means of the
 pilot estimates. It is equivariant: data shifted and rescaled give the scale and origin shifted and rescaled, up
@@ -16,15 +16,19 @@ import numpy.typing as npt
 from qckm import seeded
 from qckm.errors import QckmError
 from qckm.rows import Floats, require_finite
+from qckm.signatures import Signature
 from qckm.threads import one_thread
 
 PILOT_ROWS = 5000
 # Fewer frequencies than so many times the unknowns are few, and for so many clusters any number is.
 _FEW, _MANY_CLUSTERS = 3, 50
-# Frequencies, by whether they are few: the law, and rms ‖ω‖ times the clusters' standard deviation. Clusters are told
-# apart with the fewest measurements where all ‖ω‖ are about equal, and high. With measurements to spare, lower ones see
-# the tails of real clusters, and a spread of norms clusters of different widths (experiments/decoder).
-_FREQUENCIES = {True: ("concentrated-radius", 0.9), False: ("balanced-radius", 0.65)}
+# Frequencies: the law, and rms ‖ω‖ times the clusters' standard deviation (measured: experiments/decoder). Clusters are
+# told apart with the fewest measurements where all ‖ω‖ are about equal, and high.
+_OF_FEW = ("concentrated-radius", 0.9)
+# With measurements to spare, lower ones see the tails of real clusters, and a spread of norms clusters of different
+# widths. A signature's harmonics are frequencies, too: where it has none, norms are spread further, and reach higher.
+_OF_PLENTY = ("balanced-radius", 0.65)
+_OF_PURE_TONES = ("gaussian", 1.0)
 # The first rows of a stream may be of one kind, and their scale a few times off: wider norms forgive that.
 _FIRST_ROWS = ("gaussian", 0.65)
 # Beyond these, squares overflow or vanish.
@@ -56,10 +60,8 @@ class Pilot:
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """What a pilot suggests: m, law, scale and origin of the operator, the data's spread, and its own centroids."""
+    """What a pilot suggests: scale and origin of the operator, the data's spread, and its own centroids."""
 
-    n_frequencies: int
-    law: str
     scale: float
     origin: Floats
     spread: Floats
@@ -107,20 +109,10 @@ def pilot_of(X: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None) -> Pil
 
 
 def choose_settings(
-    pilot: Pilot,
-    n_clusters: int,
-    rng: np.random.Generator,
-    n_frequencies: int | None = None,
-    law: Any = "auto",
-    of_all: bool = True,
+    pilot: Pilot, n_clusters: int, rng: np.random.Generator, radians: float = _OF_PLENTY[1]
 ) -> Settings:
-    """Choose law, scale, origin and, unless it is given, m for K clusters; the scale may depend on the law wanted.
-
-    `of_all` is whether the pilot was drawn from all rows, or is the first of them.
-    """
+    """Choose scale and origin for K clusters, at so many radians a cluster's standard deviation, rms ‖ω‖."""
     n = pilot.rows.shape[1]
-    m = n_frequencies or choose_n_frequencies(n, n_clusters)
-    suggested, radians = choose_law(n, n_clusters, m, law, of_all)
     centers, within = _cluster(pilot, n_clusters, rng)
     total = pilot.deviation()
     deviation = max(within, _LEAST_SHARE_OF_SPACING * total / n_clusters ** (1 / n))
@@ -129,17 +121,30 @@ def choose_settings(
     scale = _round_to_bits(deviation * np.sqrt(n) / radians)
     # Rounded, both: a k-means whose last bits depend on the processor must not give another operator.
     grid = np.ldexp(0.5, int(np.frexp(scale)[1]) - 2)
-    return Settings(m, suggested, scale, np.rint(pilot.mean() / grid) * grid, pilot.spread(), centers)
+    return Settings(scale, np.rint(pilot.mean() / grid) * grid, pilot.spread(), centers)
 
 
 def choose_law(
-    n_features: int, n_clusters: int, n_frequencies: int, wanted: Any = "auto", of_all: bool = True
-) -> tuple[str, float]:
-    """Choose the law, and rms ‖ω‖ times the clusters' standard deviation."""
+    n_features: int,
+    n_clusters: int,
+    n_frequencies: int,
+    signature: Signature,
+    wanted: Any = "auto",
+    of_all: bool = True,
+) -> tuple[Any, float]:
+    """Choose the law, unless another than "auto" is wanted, and rms ‖ω‖ times the clusters' standard deviation.
+
+    `of_all` is whether the pilot was drawn from all rows, or is the first of them.
+    """
     if wanted == seeded.LAW:  # all its ‖ω‖ are about equal, however many there are
-        return seeded.LAW, _FREQUENCIES[True][1]
-    few = n_frequencies < _FEW * n_features * n_clusters or n_clusters >= _MANY_CLUSTERS
-    return _FREQUENCIES[few] if few or of_all else _FIRST_ROWS
+        return wanted, _OF_FEW[1]
+    if n_frequencies < _FEW * n_features * n_clusters or n_clusters >= _MANY_CLUSTERS:
+        law, radians = _OF_FEW
+    elif not of_all:
+        law, radians = _FIRST_ROWS
+    else:
+        law, radians = _OF_PURE_TONES if signature.is_pure_tone else _OF_PLENTY
+    return law if wanted == "auto" else wanted, radians
 
 
 def choose_n_frequencies(n_features: int, n_clusters: int) -> int:
