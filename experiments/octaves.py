@@ -62,7 +62,7 @@ def trial(job: tuple[str, int]) -> list[tuple[object, ...]]:
         )  # fmt: skip
         sketch = op.sketch(X)
         box = np.clip(sketch.bounds, *op.reach)
-        chosen, found = decode_octaves(Task(sketch, K, box[0], box[1], None, False, None, 1, seed, "matched"))
+        chosen, found = decode_octaves(Task(sketch, K, box[0], box[1], None, None, None, 1, seed, "matched"))
         ratios = [sse(judges, one.centers) / best for one in found]
         sizes = (ratios[chosen], ratios[place], min(ratios), max(ratios), by_pilot, sketch.saturated / sketch.count)
         lines.append((name, seed, place, chosen, *(f"{size:.4f}" for size in sizes)))

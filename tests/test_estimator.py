@@ -35,6 +35,13 @@ def fitted(clusters):
     return CompressiveKMeans(4, random_state=0).fit(clusters[0])
 
 
+def test_weights_are_the_shares_of_the_labels_also_where_clusters_are_no_gaussians():
+    rng = np.random.default_rng(0)
+    X = 6 * rng.choice(2, p=[0.8, 0.2], size=(20_000, 2)) + rng.exponential(size=(20_000, 2))
+    km = CompressiveKMeans(6, random_state=0).fit(X)
+    np.testing.assert_allclose(km.cluster_weights_, np.bincount(km.labels_, minlength=6) / len(X), atol=0.03)
+
+
 def test_it_clusters_like_kmeans(clusters, fitted):
     X, labels = clusters
     assert fitted.inertia_ < 1.05 * KMeans(4, n_init=5, random_state=0).fit(X).inertia_

@@ -42,7 +42,19 @@ def test_weights_count_as_repeats(clusters):
     weighted, repeated = settings(X, weights), settings(np.repeat(X, weights, axis=0)[::-1])
     assert weighted.scale == repeated.scale
     np.testing.assert_array_equal(weighted.origin, repeated.origin)
-    np.testing.assert_array_equal(weighted.centers, repeated.centers)
+    for one, other in zip(weighted.clusters, repeated.clusters, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_clusters_of_the_pilot_have_their_weights_and_spreads(rng):
+    places, counts = np.array([[0.0, 0.0], [50.0, 0.0], [0.0, 80.0]]), [100, 300, 600]
+    deviations = np.repeat([1.0, 2.0, 0.5], counts)[:, None]
+    X = np.repeat(places, counts, axis=0) + deviations * rng.normal(size=(1000, 2))
+    clusters = settings(X, n_clusters=3).clusters
+    order = np.argsort(clusters.weights)
+    np.testing.assert_allclose(clusters.weights[order], [0.1, 0.3, 0.6])
+    np.testing.assert_allclose(clusters.spreads[order], [1.0, 2.0, 0.5], rtol=0.2)
+    np.testing.assert_allclose(clusters.centers[order], places, atol=1)
 
 
 def test_a_large_pilot_is_drawn_in_proportion_to_the_weights(rng):
@@ -59,7 +71,8 @@ def test_degenerate_pilots_have_a_scale(X):
     chosen = settings(X)
     assert chosen.scale > 0
     assert np.isfinite(chosen.origin).all()
-    assert chosen.centers.shape == (4, 2)
+    assert chosen.clusters.centers.shape == (4, 2)
+    assert chosen.clusters.weights.sum() == pytest.approx(1)
 
 
 def test_m_grows_with_n_and_k():

@@ -3,6 +3,11 @@
 Every error is a `ValueError` too, so that code written for scikit-learn or NumPy catches it without knowing qckm.
 """
 
+from __future__ import annotations
+
+import sys
+import warnings
+
 
 class QckmError(ValueError):
     """Anything qckm refuses; the base of the others."""
@@ -54,3 +59,11 @@ class PoorFitWarning(UserWarning):
 
 class SaturationWarning(UserWarning):
     """Some rows lie farther from the operator's origin than can be coded, and were clipped."""
+
+
+def warn(words: str, category: type[Warning]) -> None:
+    """Warn at the line of the caller's own code, however deep in qckm, or in scikit-learn above it, we are."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in ("qckm", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(words, category, stacklevel=level)

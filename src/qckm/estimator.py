@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
@@ -21,15 +20,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from qckm import seeded, signatures
-from qckm.decode import DECODERS, Clustering, Hints, decode, decode_hinted
+from qckm.decode import DECODERS, Clustering, Hints, decode, decode_hinted, warn_of_clipping
 from qckm.elsewhere import engine_of
-from qckm.errors import DecodeError, RowsError, SaturationWarning
+from qckm.errors import DecodeError, RowsError, warn
 from qckm.frequencies import LAWS, Law
 from qckm.models import Model
 from qckm.nearest import distances, nearest
 from qckm.operator import SketchOperator
 from qckm.random import spawn
-from qckm.rows import Floats, require_finite
+from qckm.rows import Floats, as_rows, require_finite
 from qckm.runs import OnBad
 from qckm.scale import Pilot, choose_law, choose_n_frequencies, choose_settings, draw_pilot
 from qckm.signatures import SIGNATURES, Signature
@@ -92,9 +91,9 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         All that is left of the rows.
     operator_ : SketchOperator
     objective_ : float
-        Distance between the sketch and the model, squared.
+        Distance between the sketch and the model, squared; the model may have more than K clusters, as on real data.
     explained_ : float
-        Share of the sketch's energy that the centroids explain.
+        Share of the sketch's energy that K clusters explain, each a Gaussian.
     converged_ : bool or None
         The decoder's verdict: whether the centroids explain the sketch, to its noise or at least stably.
     n_iter_ : int
@@ -303,7 +302,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
 
     @property
     def explained_(self) -> float:
-        """The share of the sketch's energy that the centroids explain."""
+        """The share of the sketch's energy that K clusters explain, each a Gaussian."""
         return self._decode().explained
 
     @property
@@ -322,7 +321,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
 
     def _validate(self, X: Any, reset: bool) -> npt.NDArray[Any]:
         # Finiteness is checked where the rows are read anyway, and there the error can say which row.
-        return validate_data(self, X, reset=reset, dtype="numeric", ensure_all_finite=False)  # type: ignore[no-any-return]
+        return as_rows(validate_data(self, X, reset=reset, dtype="numeric", ensure_all_finite=False))
 
     def _validate_weights(self, sample_weight: Any, rows: npt.NDArray[Any]) -> Floats | None:
         if sample_weight is None:
@@ -413,20 +412,12 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             random_state=for_operator,
             feature_names=getattr(self, "feature_names_in_", None),
         )
-        hints = Hints(settings.centers, settings.spread, operator.sketch(pilot.rows, pilot.weights))
+        hints = Hints(*settings.clusters, settings.deviation, operator.sketch(pilot.rows, pilot.weights))
         return operator, hints, int(for_decoder.integers(2**63))
 
     def _adopt(self, sketch: Sketch, pilot: Hints | None, seed: int) -> None:
         """Take a new sketch in one go; what was decoded from the old one is void."""
-        if sketch.saturated:
-            share = sketch.saturated / sketch.count
-            warnings.warn(
-                f"{sketch.saturated} of {sketch.count} rows ({share:.2%}) have a feature too far from the origin to be "
-                f"coded, and were clipped to the box {sketch.operator.reach[0]} … {sketch.operator.reach[1]}. If they "
-                "matter, use a larger scale, or transform heavy-tailed features (a logarithm, say).",
-                SaturationWarning,
-                stacklevel=4,
-            )
+        warn_of_clipping(sketch)
         for stale in ("_clustering", "labels_", "inertia_"):
             self.__dict__.pop(stale, None)
         self.sketch_, self.operator_ = sketch, sketch.operator
@@ -448,7 +439,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             if isinstance(self.init, str):
                 self._clustering = decode_hinted(self.sketch_, self.n_clusters, self._pilot, self.init, **how)  # type: ignore[arg-type]
             else:
-                spread = None if self._pilot is None else self._pilot.spread
+                spread = None if self._pilot is None else self._pilot.deviation
                 self._clustering = decode(self.sketch_, self.n_clusters, init=self.init, spread=spread, **how)
         return self._clustering
 
@@ -459,11 +450,10 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
 
     def _warn_of_unused(self, used: int) -> None:
         if used < self.n_clusters:
-            warnings.warn(
+            warn(
                 f"Only {used} of {self.n_clusters} centroids are the nearest of some row: fewer distinct rows than "
                 "n_clusters, or a search that missed some (raise n_init or n_frequencies).",
                 ConvergenceWarning,
-                stacklevel=5,
             )
 
     def _nearest(self, rows: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int32], Floats]:

@@ -135,8 +135,8 @@ class SketchOperator:
         scale : float
             The kernel's length s = sqrt(n / E‖ω‖²), in units.
         law : str or Law, default "gaussian"
-            "gaussian", "folded-gaussian", "adapted-radius" or "concentrated-radius"; or "seeded", much like the
-            last, of a seed that is drawn: see `from_seed`.
+            "gaussian", "folded-gaussian", "adapted-radius", "balanced-radius" or "concentrated-radius"; or "seeded",
+            much like the last, of a seed that is drawn: see `from_seed`.
         signature : str, Signature or callable, default "one-bit"
             "exponential" is CKM. A callable must be 2π-periodic, centred and in [−1, 1].
         dither : {"paired", "single"}, default "paired"

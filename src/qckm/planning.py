@@ -144,7 +144,9 @@ def hints_for(source: Source, plan: Plan, operator: SketchOperator) -> Hints:
 
 def _hints(pilot: Pilot, settings: Settings, operator: SketchOperator) -> Hints:
     units = operator.units
-    return Hints(settings.centers * units, settings.spread * units, operator.sketch(pilot.rows, pilot.weights))
+    centers, weights, spreads = settings.clusters
+    seen = operator.sketch(pilot.rows, pilot.weights)
+    return Hints(centers * units, weights, spreads, settings.deviation * units, seen)
 
 
 def decoder_seed(plan: Plan) -> int:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from qckm.decode import Clustering
 from qckm.decode.points import FirstHarmonicModel
-from qckm.errors import QckmError
+from qckm.errors import MissingExtraError, QckmError
 from qckm.sketch import Sketch
 
 if TYPE_CHECKING:
@@ -300,7 +300,7 @@ def _axes(ax: Axes | None) -> Axes:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError('Plots need matplotlib: pip install "qckm[plot]"') from error
+        raise MissingExtraError('Plots need matplotlib: pip install "qckm[plot]"') from error
     return plt.gca() if ax is None else ax
 
 

@@ -8,7 +8,7 @@ to the rounding below, and a row of weight w counts as w equal rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -60,12 +60,20 @@ class Pilot:
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """What a pilot suggests: scale and origin of the operator, the data's spread, and its own centroids."""
+    """What a pilot suggests: scale and origin of the operator; the data's deviation by feature; its own clusters."""
 
     scale: float
     origin: Floats
-    spread: Floats
+    deviation: Floats
+    clusters: Clusters
+
+
+class Clusters(NamedTuple):
+    """Centroids (K, n) of a pilot, their shares of it (K,) and the standard deviation around each, in one direction."""
+
     centers: Floats
+    weights: Floats
+    spreads: Floats
 
 
 def draw_pilot(
@@ -113,7 +121,7 @@ def choose_settings(
 ) -> Settings:
     """Choose scale and origin for K clusters, at so many radians a cluster's standard deviation, rms ‖ω‖."""
     n = pilot.rows.shape[1]
-    centers, within = _cluster(pilot, n_clusters, rng)
+    clusters, within = _cluster(pilot, n_clusters, rng)
     total = pilot.deviation()
     deviation = max(within, _LEAST_SHARE_OF_SPACING * total / n_clusters ** (1 / n))
     if deviation == 0:  # one distinct row: any scale will do, but it should be of the data's size
@@ -121,7 +129,7 @@ def choose_settings(
     scale = _round_to_bits(deviation * np.sqrt(n) / radians)
     # Rounded, both: a k-means whose last bits depend on the processor must not give another operator.
     grid = np.ldexp(0.5, int(np.frexp(scale)[1]) - 2)
-    return Settings(scale, np.rint(pilot.mean() / grid) * grid, pilot.spread(), centers)
+    return Settings(scale, np.rint(pilot.mean() / grid) * grid, pilot.spread(), clusters)
 
 
 def choose_law(
@@ -152,13 +160,15 @@ def choose_n_frequencies(n_features: int, n_clusters: int) -> int:
     return max(100, 5 * n_features * n_clusters)
 
 
-def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[Floats, float]:
-    """Return K centroids of the pilot and the standard deviation within clusters, in one direction."""
+def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[Clusters, float]:
+    """Return K clusters of the pilot and the standard deviation within all of them, in one direction."""
     from sklearn.cluster import KMeans  # takes seconds to import: only those who need it wait
 
     distinct, n = pilot.rows.shape
     if distinct <= n_clusters:
-        return pilot.rows[np.arange(n_clusters) % distinct], 0.0
+        which = np.arange(n_clusters) % distinct
+        weights = pilot.weights[which] / np.bincount(which)[which]
+        return Clusters(pilot.rows[which], weights / weights.sum(), np.zeros(n_clusters)), 0.0
     # Centred and of unit size: k-means' own arithmetic then loses nothing to a large offset.
     mean, size = pilot.mean(), pilot.deviation()
     rows = (pilot.rows - mean) / size
@@ -166,7 +176,11 @@ def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[F
     with one_thread():
         kmeans.fit(rows, sample_weight=pilot.weights)
     variance = kmeans.inertia_ / (n * pilot.weights.sum()) * distinct / (distinct - n_clusters)
-    return kmeans.cluster_centers_ * size + mean, float(np.sqrt(variance)) * size
+    weights = np.bincount(kmeans.labels_, pilot.weights, minlength=n_clusters)
+    squares = pilot.weights * ((rows - kmeans.cluster_centers_[kmeans.labels_]) ** 2).mean(axis=1)
+    spreads = np.sqrt(np.bincount(kmeans.labels_, squares, minlength=n_clusters) / np.maximum(weights, _SMALLEST))
+    centers = kmeans.cluster_centers_ * size + mean
+    return Clusters(centers, weights / weights.sum(), spreads * size), float(np.sqrt(variance)) * size
 
 
 def _round_to_bits(value: float, bits: int = 7) -> float:

@@ -217,7 +217,10 @@ def test_every_verb_has_help_that_opens_with_what_it_does_and_examples(qckm_):
     for verb in VERBS:
         code, out, _ = qckm_(verb, "--help")
         assert code == 0
-        assert b"Examples:" in out
+        lines = out.decode().splitlines()
+        first = lines.index("  Examples:") + 1  # a line of its own, and so has each of them
+        assert lines[first].startswith("    qckm ")
+        assert not any(character in out for character in (b"\b", b"\\b"))
     assert b"Examples:" in qckm_("--help")[1]
     assert qckm_("--version")[1].split()[0] == b"qckm"
 

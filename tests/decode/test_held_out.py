@@ -81,7 +81,7 @@ def test_a_pilot_is_seen_through_the_same_octave():
     op = draw()
     pilot = X[:500]
     centers = KMeans(K, n_init=5, random_state=0).fit(pilot).cluster_centers_
-    hints = Hints(centers, pilot.std(axis=0), op.sketch(pilot))
+    hints = Hints(centers, np.full(K, 1 / K), np.ones(K), pilot.std(axis=0), op.sketch(pilot))
     found = decode_hinted(op.sketch(X), K, hints, random_state=0)
     assert found.octave is not None
     assert ratio(X, found.centers) < 1.02

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
@@ -5,7 +7,7 @@ from sklearn.cluster import KMeans
 import qckm
 from qckm.decode import Hints, decode_hinted
 from qckm.decode.search import _apart
-from qckm.errors import PoorFitWarning
+from qckm.errors import PoorFitWarning, SaturationWarning
 
 
 def clusters(n_clusters, n, seed, n_rows=5000, apart=3.0):
@@ -91,7 +93,10 @@ def test_a_start_is_kept_where_it_is_good():
 
 def hints_of(sketch, X, rows, n_clusters=4):
     kmeans = KMeans(n_clusters, n_init=5, random_state=0).fit(rows)
-    return Hints(kmeans.cluster_centers_, X.std(axis=0), sketch.operator.sketch(rows))
+    labels, squares = kmeans.labels_, ((rows - kmeans.cluster_centers_[kmeans.labels_]) ** 2).mean(axis=1)
+    counts = np.bincount(labels)
+    clusters = (kmeans.cluster_centers_, counts / len(rows), np.sqrt(np.bincount(labels, squares) / counts))
+    return Hints(*clusters, X.std(axis=0), sketch.operator.sketch(rows))
 
 
 def skewed_rows(seed=0, n_rows=8000):
@@ -113,7 +118,10 @@ def test_a_pilot_like_all_rows_is_kept_where_clusters_are_no_gaussians():
     sketch = qckm.SketchOperator.draw(2, 100, scale=2.0, random_state=0).sketch(X)
     hints = hints_of(sketch, X, X[::4])
     found = decode_hinted(sketch, 4, hints, random_state=0)
-    np.testing.assert_allclose(np.sort(found.centers, axis=0), np.sort(hints.centers, axis=0), rtol=1e-12)
+    heaviest_first = np.argsort(-hints.weights)
+    np.testing.assert_allclose(found.centers, hints.centers[heaviest_first], rtol=1e-12)
+    np.testing.assert_allclose(found.weights, hints.weights[heaviest_first], rtol=1e-12)
+    np.testing.assert_allclose(found.spreads, hints.spreads[heaviest_first], rtol=1e-9)
     assert found.converged
     pilot = decode_hinted(sketch, 4, hints, "pilot", random_state=0)
     assert not np.isin(pilot.centers, hints.centers).any()
@@ -123,11 +131,13 @@ def test_a_misleading_pilot_does_no_harm():
     X = clusters(4, 3, 0)
     sketch = qckm.SketchOperator.draw(3, 60, scale=2.0, random_state=0).sketch(X)
     nearest = np.linalg.norm(X - X[0], axis=1).argsort()[:300]
-    hints = Hints(X[nearest[:4]], X.std(axis=0), sketch.operator.sketch(X[nearest]))
+    near = sketch.operator.sketch(X[nearest])
+    hints = Hints(X[nearest[:4]], np.full(4, 0.25), np.full(4, 0.1), X.std(axis=0), near)
     for init in ("auto", "sketch"):
         assert ratio(X, decode_hinted(sketch, 4, hints, init, random_state=0).centers) < 1.01
 
 
+@pytest.mark.filterwarnings("ignore::qckm.errors.SaturationWarning")
 def test_the_verdict_tells_a_failure():
     """At frequencies far too high a sketch is noise: nothing can be found, and that is said."""
     X = clusters(10, 5, 0)
@@ -187,3 +197,24 @@ def test_apart_keeps_the_first_of_neighbours():
     points = np.array([[0.0], [0.1], [5.0], [5.1], [9.0]])
     assert _apart(points, 2, 1.0).tolist() == [[0.0], [5.0]]
     assert _apart(points, 9, 1.0).tolist() == [[0.0], [5.0], [9.0]]
+
+
+def test_warnings_point_at_the_line_that_asked_for_centroids():
+    X = clusters(4, 3, 0)
+    op = qckm.SketchOperator.draw(3, 60, scale=2.0, random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        qckm.decode(op.sketch(X + 1000), 4, random_state=0)
+    assert {warning.category for warning in caught} >= {SaturationWarning}
+    assert "5000 of 5000 rows" in str(caught[0].message)
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_explained_is_what_k_clusters_explain():
+    X = clusters(8, 3, 0)
+    sketch = qckm.SketchOperator.draw(3, 200, scale=2.0, random_state=0).sketch(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        few, enough = (qckm.decode(sketch, K, random_state=0) for K in (2, 8))
+    assert few.explained < 0.98 < 0.99 < enough.explained
+    assert few.objective < 0.5 * (1 - few.explained) * (sketch.values() ** 2).sum()  # of a density of more clusters

@@ -17,7 +17,7 @@ from qckm.models import Model
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @talk_options
 def command(sketch: str, clusters: int, output: str | None, decoder: str, n_init: int, seed: int, talk: Talk) -> None:
-    r"""Find K centroids, their weights and spreads, from SKETCH alone: no row is needed.
+    """Find K centroids, their weights and spreads, from SKETCH alone: no row is needed.
 
     \b
     Examples:
@@ -28,6 +28,7 @@ def command(sketch: str, clusters: int, output: str | None, decoder: str, n_init
     target = decoding.require_writable(output, talk)
     found = sketching.read_sketch(sketch)
     clustering, seconds = decoding.decode_sketch(found, clusters, decoder, n_init, seed, talk)
+    sketching.remark(found, talk)
     facts = {
         "rows": found.count,
         "skipped": found.skipped,
@@ -40,4 +41,4 @@ def command(sketch: str, clusters: int, output: str | None, decoder: str, n_init
         "seconds": {"decode": seconds},
     }
     decoding.write_model(Model.of(clustering, found.operator, facts), target, talk)
-    talk.say(f"{clusters} centroids explain {clustering.explained:.1%} of the sketch, in {duration(seconds)}")
+    talk.say(f"{clusters} clusters explain {clustering.explained:.1%} of the sketch, in {duration(seconds)}")

@@ -20,7 +20,7 @@ _GROUP = 100_000
 @click.option("--rows", type=click.IntRange(min=1000), default=1_000_000, show_default=True)
 @talk_options
 def command(folder: str, rows: int, talk: Talk) -> None:
-    r"""Make a Parquet file of a million rows in ten clusters, run `qckm fit` on it, and write a report.
+    """Make a Parquet file of a million rows in ten clusters, run `qckm fit` on it, and write a report.
 
     \b
     Examples:

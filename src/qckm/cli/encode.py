@@ -29,7 +29,7 @@ def command(
     on_bad: Any,
     talk: Talk,
 ) -> None:
-    r"""Write the one-bit contributions of each row of DATA: M bits, little bit first, in whole bytes, row after row.
+    """Write the one-bit contributions of each row of DATA: M bits, little bit first, in whole bytes, row after row.
 
     \b
     Examples:

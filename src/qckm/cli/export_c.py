@@ -25,7 +25,7 @@ from qckm.sensor import render_c
 def command(
     operator_file: str, output: str | None, prefix: str, regenerate: bool, hints: bool, counters: str, talk: Talk
 ) -> None:
-    r"""Write the encoder of an operator as one C99 header: integers only, no library, the same bits as here.
+    """Write the encoder of an operator as one C99 header: integers only, no library, the same bits as here.
 
     \b
     Examples:

@@ -42,7 +42,7 @@ def command(
     talk: Talk,
     **plan: Any,
 ) -> None:
-    r"""Find K centroids of DATA: files, folders, globs, or - for standard input (CSV or an Arrow stream).
+    """Find K centroids of DATA: files, folders, globs, or - for standard input (CSV or an Arrow stream).
 
     \b
     Examples:
@@ -95,4 +95,4 @@ def command(
     decoding.write_model(model, target, talk)
     if target != "-" and not files.is_device(target):
         checkpoints.remove(checkpoints.path_of(target))
-    talk.say(f"{clusters} centroids explain {clustering.explained:.1%} of the sketch, in {duration(seconds)}")
+    talk.say(f"{clusters} clusters explain {clustering.explained:.1%} of the sketch, in {duration(seconds)}")

@@ -18,7 +18,7 @@ from qckm.sketch import Sketch
 @click.argument("path")
 @talk_options
 def command(path: str, talk: Talk) -> None:
-    r"""Say what is in a sketch, a model or a checkpoint.
+    """Say what is in a sketch, a model or a checkpoint.
 
     \b
     Examples:

@@ -14,7 +14,7 @@ from qckm.errors import QckmError
 @click.option("--output", "-o", help="The .qckm file. [default: stdout]")
 @talk_options
 def command(sketches: tuple[str, ...], output: str | None, talk: Talk) -> None:
-    r"""Add sketches of one operator: the result is that of all their rows together, to the last bit.
+    """Add sketches of one operator: the result is that of all their rows together, to the last bit.
 
     \b
     Examples:

@@ -29,7 +29,7 @@ def command(
     talk: Talk,
     **plan: Any,
 ) -> None:
-    r"""Draw an operator from a pilot of DATA, of which no row is kept; or take that of another sketch.
+    """Draw an operator from a pilot of DATA, of which no row is kept; or take that of another sketch.
 
     \b
     Examples:

@@ -52,7 +52,12 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in some ve
 data_argument = click.argument("data", nargs=-1, required=True, metavar="DATA...")
 
 column_options = _chain(
-    click.option("--columns", "-c", type=ColumnNames(), help="Columns to read, by name (or 0,1,…). [default: all]"),
+    click.option(
+        "--columns",
+        "-c",
+        type=ColumnNames(),
+        help="Columns to read, by name (or 0,1,…). [default: the operator's or model's, or all]",
+    ),
     click.option(
         "--dtype",
         type=click.Choice(["auto", "float32", "float64"]),
@@ -82,9 +87,14 @@ plan_options = _chain(
         show_default=True,
         help="Scales to measure at, from --scale (the finest) or around the pilot's, if unsure: decoding chooses.",
     ),
-    click.option("--frequencies", type=click.IntRange(min=1), help="How many. [default: 5·columns·K]"),
+    click.option("--frequencies", type=click.IntRange(min=1), help="How many. [default: 5·columns·K, at least 100]"),
     click.option("--signature", default="one-bit", show_default=True, help="one-bit, exponential, 2-bit, triangle, …"),
-    click.option("--law", default="auto", show_default=True, help="Law of the frequencies."),
+    click.option(
+        "--law",
+        default="auto",
+        show_default=True,
+        help="Law of the frequencies' lengths: gaussian, adapted-radius, seeded, ….",
+    ),
     click.option("--dither", type=click.Choice(["paired", "single"]), default="paired", show_default=True),
     click.option("--standardize", is_flag=True, help="Count each column in its standard deviation (of the pilot)."),
     click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),

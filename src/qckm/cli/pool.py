@@ -27,13 +27,14 @@ _MOST_COMPLAINTS = 20
 @click.option("--output", "-o", help="The .qckm file. [default: stdout]")
 @talk_options
 def command(bits: tuple[str, ...], operator_file: str, messages: bool, output: str | None, talk: Talk) -> None:
-    r"""Add up the bits of rows, as `qckm encode` or a sensor sends them, to the sketch that the rows would give.
+    """Add up the bits of rows, as `qckm encode` or a sensor sends them, to the sketch that the rows would give.
 
     \b
     Examples:
       qckm pool messages/ --operator fleet.qckm -o all.qckm
       cat station*.log | qckm pool - --messages --operator fleet.qckm -o all.qckm
       qckm encode rows.csv --operator fleet.qckm | qckm pool - --operator fleet.qckm > sum.qckm
+
     Messages (docs/wire-format.md) say who sent them: repeated ones are dropped, damaged ones and those of another
     operator refused, missing ones reported, device by device.
     """

@@ -37,7 +37,7 @@ def command(
     on_bad: str,
     talk: Talk,
 ) -> None:
-    r"""Write the number of the nearest centroid of each row of DATA, in their order.
+    """Write the number of the nearest centroid of each row of DATA, in their order.
 
     \b
     Examples:

@@ -24,7 +24,7 @@ _SAMPLE = 2000
 @click.option("--columns", "-c", type=options.ColumnNames(), help="Columns of the data. [default: the model's]")
 @talk_options
 def command(model_file: str, data: tuple[str, ...], output: str | None, columns: Any, talk: Talk) -> None:
-    r"""Write one self-contained HTML page about MODEL: no script, no network, nothing beside it.
+    """Write one self-contained HTML page about MODEL: no script, no network, nothing beside it.
 
     \b
     Examples:

@@ -41,7 +41,7 @@ def command(
     talk: Talk,
     **plan: Any,
 ) -> None:
-    r"""Sketch DATA in one pass: files, folders, globs, or - for standard input (CSV or an Arrow stream).
+    """Sketch DATA in one pass: files, folders, globs, or - for standard input (CSV or an Arrow stream).
 
     \b
     Examples:
@@ -49,7 +49,7 @@ def command(
       qckm sketch 'part*.parquet' --scale 2 --frequencies 500 --seed 1 -o out.qckm
       qckm sketch logs.csv.gz --columns bytes,seconds -k 20 --standardize -o out.qckm
       qckm sketch 's3://bucket/rows/*.parquet' --operator fleet.qckm --engine dask --address tcp://… -o out.qckm
-      tail -F log.csv | qckm sketch - --operator fleet.qckm --every 60s -o 'snapshots/{time}.qckm'
+      tail -n +1 -F log.csv | qckm sketch - --operator fleet.qckm --every 60s -o 'snapshots/{time}.qckm'
 
     Killed or stopped, the same command with --resume goes on where it was, and gives the same bytes.
     """

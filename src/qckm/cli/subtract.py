@@ -15,7 +15,7 @@ from qckm.errors import QckmError
 @click.option("--output", "-o", help="The .qckm file. [default: stdout]")
 @talk_options
 def command(whole: str, parts: tuple[str, ...], output: str | None, talk: Talk) -> None:
-    r"""Take the rows of each PART out of WHOLE, exactly.
+    """Take the rows of each PART out of WHOLE, exactly.
 
     \b
     Examples:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +13,7 @@ from qckm.decode.clompr import clompr
 from qckm.decode.hints import Hints
 from qckm.decode.points import FirstHarmonicModel
 from qckm.decode.result import Clustering
-from qckm.errors import DecodeError, PoorFitWarning
+from qckm.errors import DecodeError, PoorFitWarning, SaturationWarning, warn
 from qckm.random import spawn
 from qckm.sketch import Sketch
 from qckm.threads import one_thread
@@ -35,14 +34,17 @@ POOR_FIT = (
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What a decoder is asked: a sketch, K, the box and the optional start in data units, and the effort."""
+    """What a decoder is asked: a sketch, K, the box and the optional start in data units, and the effort.
+
+    `trusted` is a pilot that is known to be like all rows: the start is its centroids.
+    """
 
     sketch: Sketch
     n_clusters: int
     lower: Floats
     upper: Floats
     start: Floats | None
-    trusted: bool
+    trusted: Hints | None
     spread: Floats | None
     n_init: int
     random_state: Any
@@ -87,7 +89,7 @@ def decode(
     Returns
     -------
     Clustering
-        With a `PoorFitWarning` where `converged` is False.
+        With a `PoorFitWarning` where `converged` is False, and a `SaturationWarning` where rows were clipped.
 
     Examples
     --------
@@ -100,9 +102,11 @@ def decode(
     ([[3.0, 3.0], [3.0, 3.0]], [0.5, 0.5])
     """
     how = (bounds, decoder, n_init, random_state, spread)
-    sketch, octave, found = _at_one_scale(_task(sketch, n_clusters, init, False, *how))
+    task = _task(sketch, n_clusters, init, None, *how)
+    warn_of_clipping(sketch)
+    sketch, octave, found = _at_one_scale(task)
     if found is None or init is not None:
-        found = _decode(sketch, n_clusters, init, False, *how)
+        found = _decode(sketch, n_clusters, init, None, *how)
     return _with_verdict(found, octave)
 
 
@@ -122,24 +126,37 @@ def decode_hinted(
     but the pilot is like the rows of the sketch, its own centroids are kept; and where it is not, "auto" begins from
     scratch besides, and keeps what matches the sketch better.
     """
-    spread = None if hints is None else hints.spread
+    spread = None if hints is None else hints.deviation
     how = (bounds, decoder, n_init, random_state, spread)
-    sketch, octave, found = _at_one_scale(_task(sketch, n_clusters, None, False, *how))
+    sketch, octave, found = _at_one_scale(_task(sketch, n_clusters, None, None, *how))
     if hints is None or init == "sketch":
-        return _with_verdict(found or _decode(sketch, n_clusters, None, False, *how), octave)
+        return _with_verdict(found or _decode(sketch, n_clusters, None, None, *how), octave)
     if octave is not None:
         hints = replace(hints, sketch=hints.sketch.octave(octave))
-    trusted = init == "auto" and hints.represent(sketch)
+    trusted = hints if init == "auto" and hints.represent(sketch) else None
     found = _decode(sketch, n_clusters, hints.centers, trusted, *how)
     explained = sketch.exact and found.objective <= sketch.sampling_noise()  # of real weights, noise is not known
-    if init == "auto" and not trusted and not explained:
-        found = min(found, _decode(sketch, n_clusters, None, False, *how), key=lambda one: one.objective)
+    if init == "auto" and trusted is None and not explained:
+        found = min(found, _decode(sketch, n_clusters, None, None, *how), key=lambda one: one.objective)
     return _with_verdict(found, octave)
+
+
+def warn_of_clipping(sketch: Sketch) -> None:
+    """Warn where rows of a sketch lie beyond what its operator can code: they count as if at the edge."""
+    if sketch.saturated:
+        lower, upper = (bound.tolist() for bound in sketch.operator.reach)
+        warn(
+            f"{sketch.saturated} of {sketch.count} rows ({sketch.saturated / sketch.count:.2%}) have a feature too far "
+            f"from the origin to be coded, and were clipped to the box {lower} … {upper}. If they matter, draw the "
+            "operator with an origin in the middle of the data or a larger scale, or transform heavy-tailed features "
+            "(a logarithm, say).",
+            SaturationWarning,
+        )
 
 
 def _with_verdict(found: Clustering, octave: int | None) -> Clustering:
     if found.converged is False:
-        warnings.warn(POOR_FIT, PoorFitWarning, stacklevel=4)
+        warn(POOR_FIT, PoorFitWarning)
     return replace(found, octave=octave)
 
 
@@ -179,7 +196,7 @@ def _task(
     sketch: Sketch,
     n_clusters: int,
     init: npt.ArrayLike | None,
-    trusted: bool,
+    trusted: Hints | None,
     bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None,
     decoder: str,
     n_init: int,
@@ -223,10 +240,12 @@ def _decode_clompr(task: Task) -> Clustering:
     best = min(replicates, key=lambda support: support.objective)
     evaluations = sum(support.n_evaluations for support in replicates)
     centers, no_spreads = model.to_centers(best.points), np.zeros(task.n_clusters)
-    return _clustering(centers, best.weights, no_spreads, best.objective, float(model.z @ model.z), evaluations)
+    explained = _share(best.objective, float(model.z @ model.z))
+    return _clustering(centers, best.weights, no_spreads, best.objective, explained, evaluations)
 
 
 def _fit_matched(task: Task) -> tuple[SketchModel, Found]:
+    from qckm.decode.centroids import Centroids
     from qckm.decode.matched import matched  # numba takes its time to import
     from qckm.decode.model import SketchModel
 
@@ -234,7 +253,10 @@ def _fit_matched(task: Task) -> tuple[SketchModel, Found]:
     start = None if task.start is None else model.to_points(task.start)
     (rng,) = spawn(task.random_state, 1)
     lower, upper = model.to_points(task.lower), model.to_points(task.upper)
-    return model, matched(model, task.n_clusters, lower, upper, rng, start, task.trusted, task.n_init)
+    trusted = None
+    if task.trusted is not None and start is not None:
+        trusted = Centroids(start, task.trusted.weights, (task.trusted.spreads / model.spread) ** 2)
+    return model, matched(model, task.n_clusters, lower, upper, rng, start, trusted, task.n_init)
 
 
 def _decode_matched(task: Task) -> Clustering:
@@ -244,7 +266,8 @@ def _decode_matched(task: Task) -> Clustering:
 def _clustering_of(sketch: Sketch, model: SketchModel, found: Found) -> Clustering:
     centers, spreads = model.to_centers(found.points), np.sqrt(found.widths) * model.spread
     converged = found.converged and not _out_of_reach(sketch, centers)
-    return _clustering(centers, found.weights, spreads, found.objective, model.energy(), found.n_evaluations, converged)
+    explained = _share(found.of_clusters, model.energy())
+    return _clustering(centers, found.weights, spreads, found.objective, explained, found.n_evaluations, converged)
 
 
 def _out_of_reach(sketch: Sketch, centers: Floats) -> bool:
@@ -268,7 +291,7 @@ def _clustering(
     weights: Floats,
     spreads: Floats,
     objective: float,
-    energy: float,
+    explained: float,
     evaluations: int,
     converged: bool | None = None,
 ) -> Clustering:
@@ -280,10 +303,15 @@ def _clustering(
         weights=weights[order] / share if share > 0 else np.full(len(weights), 1 / len(weights)),
         spreads=spreads[order],
         objective=objective,
-        explained=1 - objective / energy if energy > 0 else 0.0,
+        explained=explained,
         n_iter=evaluations,
         converged=converged,
     )
+
+
+def _share(misfit: float, energy: float) -> float:
+    """Return which share of a sketch's energy is explained by what leaves this misfit."""
+    return 1 - misfit / energy if energy > 0 else 0.0
 
 
 def _box(sketch: Sketch, bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None) -> tuple[Floats, Floats]:

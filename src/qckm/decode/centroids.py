@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from qckm.decode.density import as_good_as_the_best
+from qckm.decode.density import N_DENSITIES, as_good_as_the_best
 from qckm.decode.fitting import Mixture, Problem
 
 Floats = npt.NDArray[np.float64]
@@ -24,8 +24,6 @@ _ROWS, _A_CLUSTER = 10_000, 500
 _FRESH, _FEW_ROWS, _FEW_A_CLUSTER, _FINALISTS = 20, 2000, 50, 3
 # Clusters closer than so many deviations overlap.
 _CLOSE = 3.0
-# Densities that are asked whether they agree.
-_JUDGES = 8
 
 
 class Centroids(NamedTuple):
@@ -57,7 +55,7 @@ def centroids_of_densities(
     least = _sse(rows, centroids.points)
     others = [
         _cluster_rows(_draw_rows([density], count, problem, rng), n_clusters, [], 3, rng).points
-        for density in densities[:_JUDGES]
+        for density in densities[:N_DENSITIES]
     ]
     return centroids, float(np.median([_sse(rows, points) for points in others]) / least) if least else 1.0
 

@@ -19,7 +19,8 @@ from qckm.decode.search import Search
 
 Floats = npt.NDArray[np.float64]
 
-_COUNT = 8
+# As many are fitted, and as many asked whether they agree.
+N_DENSITIES = 8
 # The price of unequal widths, a measurement: enough to keep a cluster from swallowing the rest, too little to bias.
 _EVENNESS = 1e-5
 # A cluster must explain so many times what its unknowns would by chance, as AIC has it.
@@ -30,17 +31,16 @@ _AS_GOOD = 1.3
 _MOST_AXES, _MOST_UNKNOWNS = 2, 0.6
 
 
-def fit_densities(search: Search, start: Mixture | None, n_clusters: int) -> list[Mixture]:
-    """Fit some densities, the best first, each grown from the start, or from one wide cluster.
+def fit_densities(search: Search, start: Mixture | None, n_clusters: int, n_axes: int) -> list[Mixture]:
+    """Fit some densities, the best first, each grown from the start, or from one wide cluster, at last with axes.
 
     Fewer than usual where that takes too long.
     """
     evenness = _EVENNESS * search.problem.waves.phases.size
     most = search.n_measurements // (search.mean.size + 2)  # no more unknowns than measurements
     size = max(n_clusters, min(6 * n_clusters, 2 * n_clusters + 40, most))
-    n_axes = choose_n_axes(search, n_clusters)
     densities = []
-    for _ in range(_COUNT):
+    for _ in range(N_DENSITIES):
         grown = search.grow(search.alone("own") if start is None else start, size, "own", evenness)
         pruned = search.prune(grown, n_clusters, "own", evenness, _WORTH)
         densities.append(search.fit(search.lengthen(pruned, n_axes), 500, "own", evenness))

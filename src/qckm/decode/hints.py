@@ -22,16 +22,19 @@ class Hints:
 
     Parameters
     ----------
-    centers : ndarray of shape (K, n)
-        Their k-means centroids.
-    spread : ndarray of shape (n,)
-        Their standard deviation by feature.
+    centers, weights, spreads : ndarray of shape (K, n), (K,), (K,)
+        Their k-means centroids, in data units; the share of the rows that is nearest to each; and the standard
+        deviation of these around it, in one direction and in the operator's units.
+    deviation : ndarray of shape (n,)
+        The standard deviation of all of them by feature.
     sketch : Sketch
         Their sketch.
     """
 
     centers: Floats
-    spread: Floats
+    weights: Floats
+    spreads: Floats
+    deviation: Floats
     sketch: Sketch
 
     def represent(self, sketch: Sketch) -> bool:

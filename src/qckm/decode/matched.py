@@ -55,8 +55,10 @@ class Found:
         The centroids, their shares and the variance around each.
     density : Mixture
         What they were taken from: those of it as they were fitted, or more clusters than K where these explain more.
-    objective : float
-        The density's misfit.
+    objective, of_clusters : float
+        The misfit of the density, and that of K clusters.
+    kept : bool
+        Whether the centroids are those it began from: trusted, and better than what the sketch gives.
     explained : bool
         Whether K clusters leave no more of the sketch than chance would, though they could not explain just anything.
     unrest : float
@@ -72,6 +74,8 @@ class Found:
     widths: Floats
     density: Mixture
     objective: float
+    of_clusters: float
+    kept: bool
     explained: bool
     unrest: float
     signal: float
@@ -83,11 +87,12 @@ class Found:
         """Whether to believe it: the sketch is explained to its noise, or different densities say about the same.
 
         They may agree on what is wrong where frequencies are much too high, which leaves much of the sketch without
-        explanation. And one that is all noise is explained by anything.
+        explanation; and a sketch that is all noise is explained by anything. What was kept is what rows say.
         """
         radians = float(np.sqrt(self.weights @ self.widths))  # a cluster's deviation: rms ‖ω‖ is 1 here
         misled = radians > _HIGH and self.left > _MUCH
-        return self.signal > _AUDIBLE and (self.explained or (self.unrest <= _RESTLESS and not misled))
+        stable = self.unrest <= _RESTLESS and not misled
+        return self.signal > _AUDIBLE and (self.explained or self.kept or stable)
 
 
 def matched(
@@ -97,7 +102,7 @@ def matched(
     upper: Floats,
     rng: np.random.Generator,
     start: Floats | None,
-    trusted: bool,
+    trusted: Centroids | None,
     n_init: int,
 ) -> Found:
     """Decode with Gaussian atoms, in the model's coordinates.
@@ -111,8 +116,8 @@ def matched(
     rng : Generator
     start : ndarray of shape (K, n), optional
         Points to begin from, instead of searching from scratch.
-    trusted : bool
-        Whether the start is known to be what k-means of rows like these would find: where K equal Gaussians do not
+    trusted : Centroids, optional
+        The start, where it is known to be what k-means of rows like these would find: where K equal Gaussians do not
         explain the sketch, or measurements are few, it is better than what the sketch gives.
     n_init : int
         A factor on the effort.
@@ -121,7 +126,7 @@ def matched(
     search = Search(problem, model.n_measurements, model.mean, model.deviation, rng, patience)
     unknowns = search.unknowns(n_clusters)
     enough = model.n_measurements >= _ENOUGH * unknowns
-    n_axes = 0 if trusted else choose_n_axes(search, n_clusters)
+    n_axes = 0 if trusted is not None else choose_n_axes(search, n_clusters)
     if start is None:
         few = not enough and model.n_measurements > unknowns
         attempt = search_from_scratch(search, model, n_clusters, n_axes, few, n_init)
@@ -130,12 +135,13 @@ def matched(
     own = attempt.own
     explained = attempt.explained or (enough and attempt.equal.misfit <= _NEARLY * attempt.goal)
     densities, unrest, starts = [own], np.inf, [own.points] if start is None else [own.points, start]
-    if trusted and start is not None and not (explained and enough):
-        centroids, unrest = Centroids(start, own.weights, own.widths), 1.0
+    kept = trusted is not None and not (explained and enough)
+    if trusted is not None and kept:
+        centroids = trusted
     elif explained:
         centroids = centroids_of_clusters(own, n_clusters, starts, problem, rng)
     else:
-        densities += fit_densities(search, None if start is None else attempt.equal, n_clusters)
+        densities += fit_densities(search, None if start is None else attempt.equal, n_clusters, n_axes)
         densities.sort(key=lambda density: density.misfit)
         centroids, agreed = centroids_of_densities(densities, n_clusters, starts, problem, rng)
         unrest = agreed if enough else np.inf
@@ -144,6 +150,8 @@ def matched(
         *centroids,
         density=densities[0],
         objective=objective,
+        of_clusters=model.objective(search.residual(own)),
+        kept=kept,
         explained=explained and model.n_measurements >= _MORE_THAN * unknowns,
         unrest=unrest,
         signal=model.energy() / max(model.noise, 1e-9),

@@ -24,9 +24,11 @@ class Clustering:
         Standard deviation of each cluster in one direction, in the operator's units; 0 where the decoder models
         points, as CL-OMPR does.
     objective : float
-        ‖z − Σ_k α_k A c_k‖², what was minimised, before the weights were made to sum to 1.
+        ‖z − Σ_k α_k A c_k‖², what was minimised, before the weights were made to sum to 1. Where "matched" fits
+        densities of more than K clusters, as on real data, that of the best of these.
     explained : float
-        Share of the sketch's energy ‖z‖² that the centroids explain.
+        Share of the sketch's energy ‖z‖² that K clusters explain: Gaussians, or for CL-OMPR points. What is missing may
+        be clusters that K is too small for, or their shape.
     n_iter : int
         Evaluations of the objective, over all replicates.
     converged : bool or None

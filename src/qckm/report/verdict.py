@@ -27,7 +27,7 @@ class Check:
 def check(model: Model, sample: Floats | None) -> list[Check]:
     """Look at everything that is known of a model; what is not known is left out."""
     facts = model.facts
-    found = [_explained(facts), _clipped(facts), _skipped(facts), _sizes(model)]
+    found = [_explained(model), _clipped(facts), _skipped(facts), _sizes(model)]
     if sample is not None and len(sample) > 5 * len(model.centers):
         found.insert(0, _beside_kmeans(model, sample))
     return [one for one in found if one is not None]
@@ -53,13 +53,13 @@ def _beside_kmeans(model: Model, sample: Floats) -> Check:
     return Check(_graded(ratio, 1.06, 1.25), "Beside k-means", words)
 
 
-def _explained(facts: dict[str, Any]) -> Check | None:
-    share = facts.get("explained")
+def _explained(model: Model) -> Check | None:
+    share = model.facts.get("explained")
     if share is None:
         return None
-    words = f"The centroids explain {share:.1%} of the sketch's energy."
+    words = f"{len(model.centers)} clusters, as Gaussians, explain {share:.1%} of the sketch's energy."
     if share < 0.95:
-        words += " More clusters, more frequencies or another scale may explain more."
+        words += " More of them may explain more; or the clusters have another shape."
     return Check(_graded(1 - share, 0.05, 0.25), "Match with the sketch", words)
 
 
