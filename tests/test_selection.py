@@ -1,8 +1,10 @@
+import warnings
+
 import numpy as np
 import pytest
 
 import qckm
-from qckm.errors import DecodeError
+from qckm.errors import DecodeError, PoorFitWarning
 
 
 def ring(n_clusters, seed=0, signature="one-bit", rows=8000):
@@ -19,7 +21,49 @@ def test_the_true_number_is_chosen_where_it_is_known(true, signature):
     found = qckm.choose_n_clusters(ring(true, signature=signature), ks=range(true - 1, true + 2), random_state=0)
     assert found.n_clusters == true
     assert found.clustering.centers.shape == (true, 2)
-    assert found.objectives[1] < found.noise
+    assert found.objectives[1] < found.by_chance[1] < found.noise
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_gaussian_is_one_at_the_scale_of_six(seed):
+    X = np.random.default_rng([seed, 5]).normal(size=(20_000, 2))
+    km = qckm.CompressiveKMeans(6, n_frequencies=100, compute_labels=False, random_state=seed).fit(X)
+    assert qckm.choose_n_clusters(km.sketch_, range(1, 4), random_state=seed).n_clusters == 1
+
+
+@pytest.mark.parametrize("law", ["gaussian", "concentrated-radius"])
+def test_the_lowest_frequencies_do_not_split_clusters(law):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(3000, 2)) + 8 * rng.integers(0, 3, size=(3000, 1))
+    sketch = qckm.SketchOperator.draw(2, 200, 1.8, law, random_state=1).sketch(X)
+    assert qckm.choose_n_clusters(sketch, range(2, 6), random_state=1).n_clusters == 3
+
+
+def test_one_octave_is_chosen_for_all_numbers():
+    rng = np.random.default_rng(1)
+    X = np.array([[0, 0], [10, 0], [0, 10]])[rng.integers(3, size=20_000)] + rng.normal(size=(20_000, 2))
+    op = qckm.SketchOperator.draw(2, 60, 0.5, "concentrated-radius", octaves=4, random_state=1)
+    found = qckm.choose_n_clusters(op.sketch(X), range(2, 6), random_state=1)
+    assert found.n_clusters == 3
+    assert len({one.octave for one in found.clusterings}) == 1
+    assert found.clustering.octave is not None
+
+
+def test_more_clusters_match_better_and_too_few_are_told():
+    with pytest.warns(PoorFitWarning, match="None of the numbers of clusters tried, 1 to 2"):
+        found = qckm.choose_n_clusters(ring(3), ks=[1, 2], random_state=0)
+    assert (found.objectives > found.by_chance).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = qckm.choose_n_clusters(ring(3), ks=range(1, 7), random_state=0)
+    assert (np.diff(found.objectives) < 1e-6 * found.noise).all()
+
+
+def test_only_as_many_clusters_as_rows_are_tried():
+    op = qckm.SketchOperator.draw(2, 60, 1.6, random_state=0)
+    assert qckm.choose_n_clusters(op.sketch([[1.0, 2.0]]), random_state=0).ks.tolist() == [1]
+    with pytest.raises(DecodeError, match="2 row"):
+        qckm.choose_n_clusters(op.sketch([[1.0, 2.0]] * 2), ks=[5, 6])
 
 
 def test_one_cluster_is_one():
@@ -52,3 +96,5 @@ def test_nothing_to_choose_from_is_refused():
         qckm.choose_n_clusters(ring(3), ks=[])
     with pytest.raises(DecodeError, match="n_clusters"):
         qckm.choose_n_clusters(ring(3), ks=[0, 2])
+    with pytest.raises(DecodeError, match="such as range"):
+        qckm.choose_n_clusters(ring(3), ks=5)

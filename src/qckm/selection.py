@@ -1,31 +1,37 @@
 """How many clusters there are, from one sketch: no second pass over the data, for a sketch can be decoded again.
 
-More clusters always match a sketch better. The question is whether they match it better than chance would let them:
-the misfit of K clusters is weighed against their number of unknowns by an information criterion, with a floor set by
-the sampling noise of the sketch. What lies below that is explained by the rows having been drawn at random.
+More clusters always match a sketch better. The question is whether they match it better than chance would let them.
+What K Gaussians leave of a sketch if they are the truth is known (decode/expectation.py): where some K leaves no more,
+more clusters have nothing to explain. Until then the misfit is weighed against the number of unknowns, by an
+information criterion.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from qckm.decode import Clustering, decode
-from qckm.errors import DecodeError, PoorFitWarning
+from qckm.errors import DecodeError, PoorFitWarning, warn
+from qckm.random import spawn
 from qckm.sketch import Sketch
+
+if TYPE_CHECKING:
+    from qckm.decode.fitting import Mixture
 
 Floats = npt.NDArray[np.float64]
 
-# Part of the sampling noise moves centres and weights and is fitted with them: the true clusters leave 0.2 to 0.4 of
-# it. A misfit below this share of the noise therefore counts as no better than one at it.
-_FLOOR = 0.5
 # Decoders that model points know no widths: a tenth of the kernel's own to begin with.
 _LEAST_WIDTH = 0.1
+# The price of unequal widths, of the sampling noise.
+_EVENNESS = 1e-4
+# Misfits are compared here, so that low frequencies count: more harmonics than decoding needs.
+_N_HARMONICS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +48,15 @@ class ClusterCount:
         Squared distance of the sketch from that of K round Gaussians fitted to it, by K.
     explained : ndarray
         Share of the sketch's energy that they explain, by K.
+    by_chance : ndarray
+        The most that K Gaussians would leave of the sketch if they were the truth, by K: an objective up to this leaves
+        nothing to explain.
     criterion : ndarray
-        M·log(objective / M) + unknowns·log(M), with an objective of at least half the noise: the lower, the better.
+        M·log(objective / M) + unknowns·log(M): the lower, the better. Objectives count as no less than what chance
+        leaves of the fewest clusters that explain the sketch.
     noise : float
-        What the randomness of the rows alone leaves unexplained: `Sketch.sampling_noise()`.
+        The squared distance that the randomness of the rows alone puts between a sketch and its expectation:
+        `Sketch.sampling_noise()`.
     clusterings : tuple of Clustering
         What was decoded, by K.
     """
@@ -54,6 +65,7 @@ class ClusterCount:
     ks: npt.NDArray[np.int64]
     objectives: Floats
     explained: Floats
+    by_chance: Floats
     criterion: Floats
     noise: float
     clusterings: tuple[Clustering, ...]
@@ -70,19 +82,21 @@ def choose_n_clusters(sketch: Sketch, ks: Iterable[int] = range(1, 11), **how: A
     Decodes the sketch for each K and takes the one of the least information criterion. The sketch should have some
     frequencies to spare for the largest K, 2nK or more, and a scale fit for clusters of the size that is looked for.
     Clusters that are no round Gaussians, as real ones, are counted as however many of these it takes to describe them:
-    then the curve (`qckm.plots.selection`) says more than its minimum.
+    then the curve (`qckm.plots.selection`) says more than its minimum, and a `PoorFitWarning` says so.
 
     Parameters
     ----------
     sketch : Sketch
+        Weights of rows count as repeats. Of one at several scales, that octave counts which suits the largest K.
     ks : iterable of int, default 1 … 10
-        The numbers of clusters to try.
+        The numbers of clusters to try, as far as there are rows.
     **how
         Passed on to `decode`: bounds, decoder, n_init, random_state, spread.
 
     Returns
     -------
     ClusterCount
+        With a `PoorFitWarning` where none of the numbers explains the sketch.
 
     Examples
     --------
@@ -93,46 +107,85 @@ def choose_n_clusters(sketch: Sketch, ks: Iterable[int] = range(1, 11), **how: A
     >>> qckm.choose_n_clusters(op.sketch(X), ks=range(1, 6), random_state=0).n_clusters
     3
     """
-    tried = sorted(set(ks))
-    if not tried:
-        raise DecodeError("Expected at least one number of clusters to try, got none.")
+    tried = _to_try(sketch, ks)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorFitWarning)  # too few clusters fit poorly: that is what is compared here
-        clusterings = tuple(decode(sketch, n_clusters, **how) for n_clusters in tried)
-    objectives, energy = (
-        np.array([_misfit(sketch, found) for found in clusterings]),
-        float((sketch.values() ** 2).sum()),
-    )
-    noise = sketch.sampling_noise()
+        octave = None
+        if sketch.operator.octaves > 1:
+            octave = decode(sketch, tried[-1], **how).octave
+            sketch = sketch.octave(octave or 0)
+        clusterings = tuple(replace(decode(sketch, K, **how), octave=octave) for K in tried)
+    objectives, by_chance, noise = _misfits(sketch, clusterings, how.get("random_state"))
     M, n = sketch.operator.n_measurements, sketch.operator.n_features
     # A centre, a weight and a width each.
     unknowns = np.array(tried) * (n + 2)
+    explain = np.flatnonzero(objectives <= by_chance)
+    floor = by_chance[explain[0]] if explain.size else 0.0
     # The whisper keeps the logarithm of a perfect match of no noise finite.
-    floored = np.maximum(objectives, _FLOOR * noise) + 1e-12 * M
-    criterion = M * np.log(floored / M) + unknowns * np.log(M)
+    criterion = M * np.log(np.maximum(objectives, floor) / M + 1e-12) + unknowns * np.log(M)
+    chosen = int(np.argmin(criterion))
+    if len(tried) > 1 and objectives[chosen] > max(by_chance[chosen], noise):
+        warn(
+            f"None of the numbers of clusters tried, {tried[0]} to {tried[-1]}, explains the sketch: there are more, "
+            "they are no round Gaussians, or rows have weights, of which the noise is not known. Look at the curve "
+            "(qckm.plots.selection) rather than at its minimum.",
+            PoorFitWarning,
+        )
     return ClusterCount(
-        n_clusters=tried[int(np.argmin(criterion))],
+        n_clusters=tried[chosen],
         ks=np.array(tried),
         objectives=objectives,
-        explained=1 - objectives / max(energy, 1e-300),
+        explained=1 - objectives / max(float((sketch.values() ** 2).sum()), 1e-300),
+        by_chance=by_chance,
         criterion=criterion,
         noise=noise,
         clusterings=clusterings,
     )
 
 
-def _misfit(sketch: Sketch, found: Clustering) -> float:
-    """Return how far the sketch is from K Gaussians, fitted to it from the centroids on.
+def _to_try(sketch: Sketch, ks: Iterable[int]) -> list[int]:
+    """Return the numbers of clusters, increasing, that a sketch of so many rows can have."""
+    try:
+        tried = sorted(set(ks))
+    except TypeError as error:
+        raise DecodeError(f"Expected numbers of clusters to try, such as range(1, 11), got {ks!r:.80}.") from error
+    if not tried:
+        raise DecodeError("Expected at least one number of clusters to try, got none.")
+    possible = [K for K in tried if sketch.count >= K] if isinstance(sketch, Sketch) and sketch.exact else tried
+    return possible or tried[:1]  # which decoding then refuses, with the reason
 
+
+def _misfits(sketch: Sketch, clusterings: tuple[Clustering, ...], random_state: Any) -> tuple[Floats, Floats, float]:
+    """Return how far the sketch is from K Gaussians, how far it should be, both by K, and the sampling noise.
+
+    They are fitted from the centroids on, and from those of the K before it: with more clusters a misfit only falls.
     The objective of a decode may be that of a richer density, from which the centroids were taken.
     """
-    from qckm.decode.fitting import Mixture, Problem  # numba takes its time to import
+    from qckm.decode.expectation import expected_misfit  # numba takes its time to import
+    from qckm.decode.fitting import Problem
     from qckm.decode.model import SketchModel
+    from qckm.decode.search import Search
 
-    model = SketchModel.of(sketch)
-    points = model.to_points(found.centers)
+    model = SketchModel.of(sketch, n_harmonics=None if sketch.operator.signature.is_pure_tone else _N_HARMONICS)
+    points = np.concatenate([model.to_points(found.centers) for found in clusterings])
     lower, upper = (model.to_points(bound) for bound in sketch.bounds)
-    box = np.minimum(lower, points.min(axis=0)), np.maximum(upper, points.max(axis=0))
-    widths = np.maximum((found.spreads / model.spread) ** 2, _LEAST_WIDTH)
-    start = Mixture(points, found.weights, widths, np.zeros((len(points), 0, points.shape[1])), np.inf)
-    return Problem(model.waves, *box).fit(start, 300, "own", evenness=1e-4 * model.noise)[0].misfit
+    problem = Problem(model.waves, np.minimum(lower, points.min(axis=0)), np.maximum(upper, points.max(axis=0)))
+    (rng,) = spawn(random_state, 1)
+    search = Search(problem, model.n_measurements, model.mean, model.deviation, rng, np.inf)
+    evenness = _EVENNESS * model.noise
+    fits: list[Mixture] = []
+    for found in clusterings:
+        starts = [_mixture(model.to_points(found.centers), found.weights, found.spreads / model.spread)]
+        if fits:
+            starts.append(search.grow(fits[-1], len(found.centers), "own", evenness))
+        candidates = [search.fit(start, 300, "own", evenness) for start in starts]
+        fits.append(min(candidates, key=lambda mixture: mixture.misfit))
+    by_chance = [expected_misfit(model, mixture, False, rng).by_chance for mixture in fits]
+    return np.array([mixture.misfit for mixture in fits]), np.array(by_chance), model.noise
+
+
+def _mixture(points: Floats, weights: Floats, spreads: Floats) -> Mixture:
+    from qckm.decode.fitting import Mixture
+
+    no_axes = np.zeros((len(points), 0, points.shape[1]))
+    return Mixture(points, weights, np.maximum(spreads**2, _LEAST_WIDTH), no_axes, np.inf)

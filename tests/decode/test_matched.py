@@ -218,3 +218,14 @@ def test_explained_is_what_k_clusters_explain():
         few, enough = (qckm.decode(sketch, K, random_state=0) for K in (2, 8))
     assert few.explained < 0.98 < 0.99 < enough.explained
     assert few.objective < 0.5 * (1 - few.explained) * (sketch.values() ** 2).sum()  # of a density of more clusters
+
+
+@pytest.mark.parametrize("signature", ["2-bit", "4-bit", "modulo"])
+def test_saw_teeth_at_low_frequencies_do_not_misplace_clusters(signature):
+    centers = np.array([[-4, 0], [4, 1], [0, 5]])
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(c, 0.7, (w, 2)) for c, w in zip(centers, (3000, 1500, 500), strict=True)])
+    for seed in (2, 4):  # operators with frequencies so low that harmonics beyond the fourth are seen
+        op = qckm.SketchOperator.draw(2, 100, scale=1.5, signature=signature, random_state=seed)
+        found = qckm.decode(op.sketch(X), 3, random_state=seed).centers
+        assert np.linalg.norm(found - centers, axis=1).max() < 0.15

@@ -25,7 +25,7 @@ _STEP = 1e-5
 _LEAST_MOVE = 1e-10
 # How many standard deviations chance may add …
 _BY_CHANCE = 4.0
-# … and what the model leaves out (harmonics beyond the fourth, tails) may, of the sketch's energy.
+# … and what the model leaves out (higher harmonics, tails) may, of the sketch's energy.
 _LEFT_OUT = 1e-4
 # Arithmetic always has some noise, rows that are all alike have none.
 _LEAST = 1e-9
@@ -39,9 +39,14 @@ class Expectation(NamedTuple):
     slight: float
 
     @property
+    def by_chance(self) -> float:
+        """The most that chance may leave."""
+        return self.mean + _BY_CHANCE * self.deviation
+
+    @property
     def goal(self) -> float:
         """A misfit that leaves nothing to explain."""
-        return max(self.mean + _BY_CHANCE * self.deviation, self.slight)
+        return max(self.by_chance, self.slight)
 
 
 def expected_misfit(model: SketchModel, mixture: Mixture, shared_width: bool, rng: np.random.Generator) -> Expectation:

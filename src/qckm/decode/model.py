@@ -42,8 +42,11 @@ class SketchModel:
     deviation: Floats  # … and how far they reach
 
     @classmethod
-    def of(cls, sketch: Sketch, spread: Floats | None = None) -> SketchModel:
-        """Return the model of a sketch; `spread` is the data's standard deviation by feature, where it is known."""
+    def of(cls, sketch: Sketch, spread: Floats | None = None, n_harmonics: int | None = None) -> SketchModel:
+        """Return the model of a sketch; `spread` is the data's standard deviation by feature, where it is known.
+
+        With more harmonics than usual it is slower, and true for lower frequencies.
+        """
         operator = sketch.operator
         omega = operator.frequencies
         spread_of_one = float(1 / np.sqrt(((omega * operator.units[:, np.newaxis]) ** 2).sum(axis=0).mean()))
@@ -52,7 +55,7 @@ class SketchModel:
         z = sketch.values() - operator.signature.harmonics[0].real
         both = np.zeros((2, operator.n_frequencies))
         both[: 2 if operator.paired else 1] = z.reshape(-1, operator.n_frequencies)
-        harmonics, step = _harmonics(operator)
+        harmonics, step = _harmonics(operator, n_harmonics)
         mean, deviation = _whereabouts(sketch, spread)
         count = sketch.count if sketch.exact else max(sketch.count, _LEAST_ROWS)
         waves = Waves(
@@ -61,7 +64,7 @@ class SketchModel:
             phases=operator.phases,
             halves=(omega**2).sum(axis=0) / 2,
             harmonics=harmonics,
-            n_harmonics=1 if operator.signature.is_pure_tone else N_HARMONICS,
+            pure=operator.signature.is_pure_tone,
             step=step,
             z=both,
         )
@@ -110,13 +113,12 @@ class SketchModel:
         return float((residual[:, : self.n_frequencies] ** 2).sum())
 
 
-def _harmonics(operator: SketchOperator) -> tuple[tuple[float, ...], int]:
+def _harmonics(operator: SketchOperator, wanted: int | None) -> tuple[tuple[float, ...], int]:
     """Return the first harmonics as the loops want them, and the step from one to the next."""
     signature = operator.signature
-    orders = np.arange(1, 2 * N_HARMONICS)
-    sizes = np.abs(signature.harmonics[orders])
+    sizes = np.abs(signature.harmonics[1 : 2 * N_HARMONICS[2]])
     step = 2 if (sizes[1::2] < 1e-4 * sizes[0]).all() else 1
-    orders = 1 + step * np.arange(N_HARMONICS)
+    orders = 1 + step * np.arange(wanted or N_HARMONICS[step])
     first = 2 * signature.harmonics[orders]
     if signature.is_pure_tone:
         first[1:] = 0

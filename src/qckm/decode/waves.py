@@ -25,9 +25,10 @@ from qckm.compiling import compiled, inlined
 
 Floats = npt.NDArray[np.float64]
 
-# Beyond four harmonics nothing is left of the usual signatures at the usual frequencies. Loops are compiled for one
-# harmonic, which is all that the exponential has, and for this many.
-N_HARMONICS = 4
+# How many harmonics are seen, by the step from one to the next: those up to the seventh of signatures without even ones
+# (the usual ones), of which little is left beyond it at the usual frequencies. Of saw-teeth, whose harmonics fall as
+# slowly but are all there, up to the twelfth. Loops are compiled for the one number, and when it is met for the other.
+N_HARMONICS = {2: 4, 1: 12}
 
 
 class Waves(NamedTuple):
@@ -38,7 +39,7 @@ class Waves(NamedTuple):
     phases: Floats  # (m,)
     halves: Floats  # (m,): ‖ω‖²/2
     harmonics: tuple[float, ...]  # four numbers each: real and imaginary part of A_h, and of A_h·iʰ
-    n_harmonics: int  # 1 or N_HARMONICS; the tuple is filled up with zeros
+    pure: bool  # whether there is but the first harmonic, and the tuple is filled up with zeros
     step: int  # from one harmonic to the next: 2 where the even ones vanish
     z: Floats  # (2, m); the second row is 0 in a single sketch
 
@@ -102,7 +103,7 @@ def _spread_out(waves, points, widths, axes):
 @compiled
 def _add_atom(waves, weight, sine, cosine, damping, first, second):
     A = waves.harmonics
-    if waves.n_harmonics == 1:
+    if waves.pure:
         for j in range(first.size):
             first[j] += weight * damping[j] * (A[0] * cosine[j] - A[1] * sine[j])
             second[j] += weight * damping[j] * (A[2] * cosine[j] - A[3] * sine[j])
@@ -112,7 +113,7 @@ def _add_atom(waves, weight, sine, cosine, damping, first, second):
         turn_s, turn_c, ratio, grow = _ratios(s, c, e, waves.step)
         p = 0.0
         q = 0.0
-        for h in range(N_HARMONICS):
+        for h in range(len(A) // 4):
             p += e * (A[4 * h] * c - A[4 * h + 1] * s)
             q += e * (A[4 * h + 2] * c - A[4 * h + 3] * s)
             c, s = c * turn_c - s * turn_s, s * turn_c + c * turn_s
@@ -127,7 +128,7 @@ def _derive(waves, sine, cosine, damping, first, second):
     """Return an atom's product with a residual; its derivatives by phase and blur replace the sine and the damping."""
     A = waves.harmonics
     total = 0.0
-    if waves.n_harmonics == 1:
+    if waves.pure:
         for j in range(first.size):
             # Both measurements are multiplied by their residuals at once.
             a = damping[j] * (A[0] * first[j] + A[2] * second[j])
@@ -144,7 +145,7 @@ def _derive(waves, sine, cosine, damping, first, second):
         r2 = second[j]
         turned = 0.0
         blurred = 0.0
-        for h in range(N_HARMONICS):
+        for h in range(len(A) // 4):
             order = 1.0 + h * waves.step
             a = e * (A[4 * h] * r1 + A[4 * h + 2] * r2)
             b = e * (A[4 * h + 1] * r1 + A[4 * h + 3] * r2)
