@@ -1,1 +1,1 @@
-"""The paper's figures, measured: one file a figure, each resumable (README.md)."""
+"""The paper's figures, measured: one file a figure, the long ones resumable (README.md)."""

@@ -11,6 +11,7 @@ import argparse
 from pathlib import Path
 
 from paper import figures, mnist, phase, proposition1, size
+from paper.arguments import existing, positive
 from paper.runner import RESULTS
 
 QUICK = Path("build") / "paper-quick"
@@ -48,9 +49,9 @@ def everything(features: Path | None, trials: int, processes: int) -> Path:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--features", type=Path, help="spectral features of MNIST, as paper.spectral makes them")
-    parser.add_argument("--trials", type=int, help="of the phase diagrams: 100, or 15 if quick")
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--features", type=existing, help="spectral features of MNIST, as paper.spectral makes them")
+    parser.add_argument("--trials", type=positive, help="of the phase diagrams: 100, or 15 if quick")
+    parser.add_argument("--jobs", type=positive, default=2, help="processes")
     parser.add_argument("--results", type=Path, default=QUICK, help="where a quick run keeps its tables and figures")
     args = parser.parse_args()
     if args.quick:

@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from paper.mnist import table_of as mnist_table
+from paper.mnist import whole
 from paper.phase import SHAPES, VARIANTS
 from paper.runner import RESULTS
 from paper.size import table_of as size_table
-from paper.transition import Diagram, cost, diagrams
+from paper.transition import RESAMPLES, Cost, Diagram, cost, diagrams
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images" / "paper"
 DITHERED = {"exponential": "CKM, exponential", "one-bit": "QCKM, one bit"}
@@ -50,17 +51,22 @@ def phase_figure(figure: str, folder: Path, images: Path) -> list[str]:
         one_bit, full = found["one-bit"], found["exponential"]
         curves = {"QCKM, 50 %": one_bit.line(), "CKM, 50 %": full.line()}
         plots.phase_diagram(one_bit.ratios, one_bit.values, one_bit.rates(), curves, ax, value)
-        ratio, low, high = cost(one_bit, full)
-        ax.set_title(f"{titles[name]}\none bit / full precision: {ratio:.2f} ({low:.2f} to {high:.2f})", fontsize=9)
+        ax.set_facecolor("lightsteelblue")  # cells that have not been measured, not to be taken for successes
+        price = cost(one_bit, full)
+        told = f"one bit / full precision: {price.ratio:.2f} ({price.low:.2f} to {price.high:.2f})"
+        without = ", ".join(str(v) for v in price.left_out)
+        ax.set_title(f"{titles[name]}\n{told}{f', without {value} = {without}' if without else ''}", fontsize=9)
         if header is None:
             columns = sorted({v for found in measured.values() for v in found["one-bit"].values})
-            header = f"| | trials | one bit / full | 95 % | {' | '.join(f'{value} = {v}' for v in columns)} |"
+            shown = " | ".join(f"{value} = {v}" for v in columns)
+            header = f"| | trials | one bit / full | 95 % | resamples clipped | left out | {shown} |"
             lines += [header, "| --- " * (header.count("|") - 1) + "|"]
         for signature, diagram in (("one-bit", one_bit), ("exponential", full)):
-            line = dict(zip(diagram.values, diagram.line(), strict=True))
-            cells = " | ".join("–" if np.isnan(line.get(v, np.nan)) else f"{line[v]:.2f}" for v in columns)
-            price = f"{ratio:.3f} | {low:.3f} to {high:.3f}" if signature == "one-bit" else " | "
-            lines.append(f"| {titles[name]}, {signature} | {_trials(diagram)} | {price} | {cells} |")
+            line = {row.value: row.tell(row.crossing()) for row in diagram.rows}
+            cells = " | ".join(line.get(v, "–") for v in columns)
+            left_out = "; ".join(f"{value} = {v}: {off}" for v, off in price.left_out.items()) or "none"
+            told = f"{_told(price)} | {left_out}" if signature == "one-bit" else " | | | "
+            lines.append(f"| {titles[name]}, {signature} | {_trials(diagram)} | {told} | {cells} |")
     _save(canvas, images / f"fig{figure}.png")
     return [*lines, ""]
 
@@ -69,8 +75,15 @@ def _is_whole(found: dict[str, Diagram], figure: str) -> bool:
     return all(len(diagram.values) == len(SHAPES[figure]) for diagram in found.values())
 
 
+def _told(price: Cost) -> str:
+    """Return a cost as three cells of a table: the ratio, its interval, the resamples that were clipped."""
+    if not price.values:
+        return "– | – | –"
+    return f"{price.ratio:.3f} | {price.low:.3f} to {price.high:.3f} | {price.clipped} of {RESAMPLES}"
+
+
 def _trials(diagram: Diagram) -> str:
-    counts = [successes.shape[1] for successes in diagram.success]
+    counts = [row.seeds.size for row in diagram.rows]
     return str(counts[0]) if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"
 
 
@@ -85,17 +98,18 @@ def zoo_figure(folder: Path, images: Path) -> list[str]:
     lines = [
         f"The signature zoo: m against the exponential, CL-OMPR, K = 2, {VARIANTS['zoo'].radians} radians a deviation",
         "",
-        "| signature | 2\\|F₁\\| | trials | m over that of the exponential | 95 % |",
-        "| --- | --- | --- | --- | --- |",
+        "| signature | 2\\|F₁\\| | trials | m over that of the exponential | 95 % | resamples clipped | n left out |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     import qckm
 
     for name, diagram in found.items():
         ax.plot(diagram.values, diagram.line(), "o-", ms=4, label=name)
-        ratio, low, high = cost(diagram, found["exponential"])
-        amplitude = qckm.signatures.get(name).amplitude
-        interval = f"{ratio:.3f} | {low:.3f} to {high:.3f}" if name != "exponential" else "1 | "
-        lines.append(f"| {name} | {amplitude:.3f} | {_trials(diagram)} | {interval} |")
+        amplitude, told = qckm.signatures.get(name).amplitude, "1 | | | "
+        if name != "exponential":
+            price = cost(diagram, found["exponential"])
+            told = f"{_told(price)} | {'; '.join(f'{v}: {off}' for v, off in price.left_out.items()) or 'none'}"
+        lines.append(f"| {name} | {amplitude:.3f} | {_trials(diagram)} | {told} |")
     ax.set(xlabel="n", ylabel="m / nK at 50 % success", xscale="log", ylim=(0, None))
     ax.set_xticks(diagram.values, [str(value) for value in diagram.values])
     ax.minorticks_off()
@@ -112,8 +126,9 @@ def radians_figure(folder: Path, images: Path) -> list[str]:
     lines = [
         "What one bit costs, against the length of the frequencies (CL-OMPR, adapted radius)",
         "",
-        "| rms ‖ω‖ × deviation | data | trials | full precision, m/(nK) | one bit, m/(nK) | ratio | 95 % |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| rms ‖ω‖ × deviation | data | trials | full precision, m/(nK) | one bit, m/(nK) | ratio | 95 % "
+        "| resamples clipped |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     some = False
     for figure, value, name in (("2a", 12, "(a) n = 12, K = 2"), ("2b", 6, "(b) n = 5, K = 6")):
@@ -124,16 +139,11 @@ def radians_figure(folder: Path, images: Path) -> list[str]:
                 continue
             radians = VARIANTS[variant].radians or (1.52 if figure == "2a" else 1.15)  # the toolbox's, on these data
             price = cost(found["one-bit"], found["exponential"])
-            at = [found[key].line()[0] for key in ("exponential", "one-bit")]
-            if np.isnan(at).any():
-                shown = " | ".join("beyond 16" if np.isnan(m) else f"{m:.2f}" for m in at)
-                lines.append(f"| {radians} | {name} | {_trials(found['one-bit'])} | {shown} | – | – |")
-                continue
-            points.append((radians, *price))
-            lines.append(
-                f"| {radians} | {name} | {_trials(found['one-bit'])} | {at[0]:.2f} | {at[1]:.2f} | {price[0]:.3f} "
-                f"| {price[1]:.3f} to {price[2]:.3f} |"
-            )
+            rows = [found[key].rows[0] for key in ("exponential", "one-bit")]
+            shown = " | ".join(row.tell(row.crossing()) for row in rows)
+            lines.append(f"| {radians} | {name} | {_trials(found['one-bit'])} | {shown} | {_told(price)} |")
+            if price.values:
+                points.append((radians, price.ratio, price.low, price.high))
         if points:
             some = True
             x, y, low, high = np.array(sorted(points)).T
@@ -151,8 +161,8 @@ def radians_figure(folder: Path, images: Path) -> list[str]:
 
 
 def _only(diagram: Diagram, value: int) -> Diagram | None:
-    spot = np.flatnonzero(diagram.values == value)
-    return Diagram(diagram.values[spot], diagram.ratios, [diagram.success[i] for i in spot]) if spot.size else None
+    rows = [row for row in diagram.rows if row.value == value]
+    return Diagram(diagram.signature, rows) if rows else None
 
 
 def mnist_figure(folder: Path, images: Path) -> list[str]:
@@ -181,13 +191,15 @@ def mnist_figure(folder: Path, images: Path) -> list[str]:
             if not runs or any(len(run) < replicates for run in runs):
                 continue
             best = np.array([min(run[:replicates], key=lambda one: one[2])[:2] for run in runs])
-            far = outliers(best[:, 0])
+            high, low = outliers(best[:, 0])
+            far = high | low
             mean, deviation = best.mean(axis=0), best.std(axis=0)
             kept_mean, kept_deviation = best[~far].mean(axis=0), best[~far].std(axis=0)
             numbers = [f"{a:.3f} ± {b:.3f}" for a, b in zip(mean, deviation, strict=True)]
             kept = [f"{a:.3f} ± {b:.3f}" for a, b in zip(kept_mean, kept_deviation, strict=True)]
             lines.append(
-                f"| {name} | {replicates} | {len(best)} | {' | '.join(numbers)} | {far.sum()} | {' | '.join(kept)} |"
+                f"| {name} | {replicates} | {len(best)} | {' | '.join(numbers)} | {high.sum()} high, {low.sum()} low "
+                f"| {' | '.join(kept)} |"
             )
             if method != "paper":
                 bars.append((name, replicates, mean, deviation))
@@ -216,17 +228,17 @@ def mnist_figure(folder: Path, images: Path) -> list[str]:
 
 def _experiments(folder: Path, method: str, signature: str) -> list[list[tuple[float, float, float]]]:
     runs: dict[int, list] = {}
-    for row in mnist_table(method, folder).read():
+    for row in whole(method, mnist_table(method, folder).read()):
         if row["signature"] == signature:
             numbers = (float(row["sse_over_N"]), float(row["ari"]), float(row["objective"]))
             runs.setdefault(int(row["experiment"]), []).append(numbers)
     return [runs[key] for key in sorted(runs)]
 
 
-def outliers(values: np.ndarray) -> np.ndarray:
-    """Return which values are "clear outliers": Tukey's rule, for the paper does not say which it left out."""
+def outliers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which values are "clear outliers", high and low: Tukey's rule, for the paper does not say its own."""
     low, high = np.quantile(values, [0.25, 0.75])
-    return (values > high + 1.5 * (high - low)) | (values < low - 1.5 * (high - low))
+    return values > high + 1.5 * (high - low), values < low - 1.5 * (high - low)
 
 
 def size_figure(folder: Path, images: Path) -> list[str]:
@@ -247,28 +259,29 @@ def size_figure(folder: Path, images: Path) -> list[str]:
         "coreset": "k-means of a coreset",
     }
     lines = [
-        "Bytes kept against the SSE over that of k-means on all rows: median of the trials (worst)",
+        "Bytes kept against the SSE over that of k-means on all rows: median (worst) of the seeds all methods have",
         "",
     ]
     for column, which in enumerate(data):
         by_bytes, by_bits, table = {}, {}, {}
+        ours = [row for row in rows if row["data"] == which]
+        seeds, of_any = shared_seeds(ours), len({row["seed"] for row in ours})
+        sizes = sorted({int(row["m"]) for row in ours})
         for method, name in names.items():
-            mine = [row for row in rows if row["data"] == which and row["method"] == method]
-            sizes = sorted({int(row["m"]) for row in mine})
-            seeds = sorted({int(row["seed"]) for row in mine})
-            cells = {(int(row["seed"]), int(row["m"])): float(row["sse_over_kmeans"]) for row in mine}
-            seeds = [seed for seed in seeds if all((seed, m) in cells for m in sizes)]
-            if not seeds:
+            mine = [row for row in ours if row["method"] == method]
+            if not mine or not seeds:
                 continue
-            ratios = np.array([[cells[seed, m] for m in sizes] for seed in seeds])
             bits = {int(row["m"]): int(row["bits_a_sample"]) for row in mine}
-            by_bytes[name] = ([16 * m for m in sizes], ratios)
+            cells = {(row["seed"], int(row["m"])): float(row["sse_over_kmeans"]) for row in mine}
+            ratios = {m: np.array([cells[seed, m] for seed in seeds]) for m in sorted(bits)}
+            stacked = np.array(list(ratios.values())).T
+            by_bytes[name] = ([16 * m for m in ratios], stacked)
             if len(set(bits.values())) > 1:  # those who keep rows acquire whole rows, whatever they keep
-                by_bits[name] = ([bits[m] for m in sizes], ratios)
-            table[name] = (len(seeds), [f"{np.median(r):.3f} ({r.max():.2f})" for r in ratios.T])
-        header = f"| {which} | trials | {' | '.join(f'{16 * m} bytes' for m in sizes)} |"
+                by_bits[name] = ([bits[m] for m in ratios], stacked)
+            table[name] = [f"{np.median(ratios[m]):.3f} ({ratios[m].max():.2f})" if m in ratios else "–" for m in sizes]
+        header = f"| {which}, {len(seeds)} of {of_any} seeds | {' | '.join(f'{16 * m} bytes' for m in sizes)} |"
         lines += [header, "| --- " * (header.count("|") - 1) + "|"]
-        lines += [f"| {name} | {trials} | {' | '.join(cells)} |" for name, (trials, cells) in table.items()]
+        lines += [f"| {name} | {' | '.join(cells)} |" for name, cells in table.items()]
         lines.append("")
         title = {"blobs": "K = n = 10 Gaussian clusters, N = 100 000", "mnist": "MNIST spectral features"}[which]
         plots.trade_off(by_bytes, axes[0, column]).set(title=title, ylim=(0.97, 1.8))
@@ -278,6 +291,15 @@ def size_figure(folder: Path, images: Path) -> list[str]:
         ax.set(ylim=(0.97, 1.8))
     _save(canvas, images / "size.png")
     return lines
+
+
+def shared_seeds(rows: list[dict[str, str]]) -> list[str]:
+    """Return the seeds of which every method that was tried has all of its sizes."""
+    wanted = {(row["method"], row["m"]) for row in rows}
+    found: dict[str, set[tuple[str, str]]] = {}
+    for row in rows:
+        found.setdefault(row["seed"], set()).add((row["method"], row["m"]))
+    return sorted((seed for seed, cells in found.items() if cells == wanted), key=int)
 
 
 def _save(canvas, path: Path) -> None:

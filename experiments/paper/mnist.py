@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 import qckm
+from paper.arguments import existing, positive
 from paper.published_scale import published_scale
 from paper.runner import RESULTS, Table, run
 from qckm.nearest import nearest
@@ -83,25 +85,39 @@ def table_of(method: str, folder: Path = RESULTS) -> Table:
     return Table(f"fig3-{method}", HEADER, n_keys=2, folder=folder)
 
 
+def whole(method: str, rows: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """Return the rows of experiments of which all replicates are there: a kill may have cut the last one short."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        found.setdefault((row["experiment"], row["signature"]), set()).add(row["replicate"])
+    replicates = 1 if method == "matched" else REPLICATES
+    return [row for row in rows if len(found[row["experiment"], row["signature"]]) == replicates]
+
+
 def measure_method(method: str, path: Path, experiments: int, processes: int = 1, folder: Path = RESULTS) -> None:
-    """Measure what is missing of a method."""
+    """Measure what is missing of a method, cut experiments anew."""
     table = table_of(method, folder)
-    done = table.done()
-    jobs = [
-        (str(path), method, experiment, signature)
-        for experiment in range(experiments)
-        for signature in (["none"] if method == "kmeans" else ["exponential", "one-bit"])
-        if (str(experiment), signature) not in done
-    ]
-    run(table, jobs, measure, processes)
+    with table.alone():
+        rows = table.read()
+        if len(kept := whole(method, rows)) < len(rows):
+            table.replace([row.values() for row in kept])
+    with table.alone():  # again, for a table that was replaced is another file
+        done = table.done()
+        jobs = [
+            (str(path), method, experiment, signature)
+            for experiment in range(experiments)
+            for signature in (["none"] if method == "kmeans" else ["exponential", "one-bit"])
+            if (str(experiment), signature) not in done
+        ]
+        run(table, jobs, measure, processes)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("method", choices=METHODS)
-    parser.add_argument("--features", type=Path, required=True)
-    parser.add_argument("--experiments", type=int, default=100)
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--features", type=existing, required=True)
+    parser.add_argument("--experiments", type=positive, default=100)
+    parser.add_argument("--jobs", type=positive, default=1, help="processes")
     args = parser.parse_args()
     measure_method(args.method, args.features, args.experiments, args.jobs)
 

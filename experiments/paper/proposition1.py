@@ -20,6 +20,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 import qckm
+from paper.arguments import positive
 from paper.runner import Table
 from qckm.decode.points import FirstHarmonicModel
 
@@ -86,9 +87,7 @@ def measure(draws: int) -> None:
             f"{name:12} slope {slopes[name]:6.3f} (the proposition: -0.5)   at m = {sizes[-1]}: rms error "
             f"{errors[-1]:.4f}, bound {bound:.4f}   γ² = {gamma:.4f}, c_P = {constant:.4f}, C_f = {C_f:.4f}"
         )
-    table = Table("proposition1", HEADER, n_keys=2)
-    table.path.unlink(missing_ok=True)
-    table.append(rows)
+    Table("proposition1", HEADER, n_keys=2).replace(rows)
     plot(sizes, rows, slopes)
 
 
@@ -109,7 +108,7 @@ def plot(sizes: np.ndarray, rows: list, slopes: dict) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--draws", type=positive, default=200)
     measure(parser.parse_args().draws)
 
 

@@ -7,10 +7,16 @@ seed, and whatever has been measured when the time is up is an even share of eve
 from __future__ import annotations
 
 import csv
+import fcntl
+import io
+import multiprocessing
+import os
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -29,22 +35,53 @@ class Table:
         if not self.path.exists():
             return []
         text = self.path.read_text()
-        return list(csv.DictReader(text[: text.rfind("\n") + 1].splitlines()))
+        lines = text[: text.rfind("\n") + 1].splitlines()
+        if lines and lines[0] != ",".join(self.header):
+            raise ValueError(
+                f"Expected {self.path} to begin with {','.join(self.header)}, got {lines[0]}: another version or "
+                "another program wrote it. Put the header there, or move the file away."
+            )
+        return list(csv.DictReader(lines))
 
     def done(self) -> set[tuple[str, ...]]:
         """Return the keys of what has been measured."""
         return {tuple(row[name] for name in self.header[: self.n_keys]) for row in self.read()}
 
     def append(self, rows: Iterable[Sequence[Any]]) -> None:
-        """Add rows at the end."""
+        """Add rows at the end, after the header if there is none; a last line that was cut off goes."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        if not self.path.exists():
-            self.path.write_text(",".join(self.header) + "\n")
-        text = self.path.read_text()
-        if not text.endswith("\n"):
-            self.path.write_text(text[: text.rfind("\n") + 1])
-        with self.path.open("a", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(rows)
+        with self.path.open("ab+") as file:
+            file.seek(0)
+            whole = file.read().rfind(b"\n") + 1
+            file.truncate(whole)
+            file.write(_csv(rows if whole else [self.header, *rows]))
+
+    def replace(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Hold these rows instead; the old ones stay until the new are all written."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        part = self.path.with_suffix(".part")
+        part.write_bytes(_csv([self.header, *rows]))
+        os.replace(part, self.path)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes from measuring for this table; look up what is done within."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                ours = os.path.samestat(os.fstat(file.fileno()), self.path.stat())  # not replaced in between
+            except BlockingIOError:
+                ours = False
+            if not ours:
+                raise SystemExit(f"Another process is measuring for {self.path}: wait until it ends, or stop it.")
+            yield
+
+
+def _csv(rows: Iterable[Sequence[Any]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
 
 
 def run(table: Table, jobs: Sequence[Any], work: Callable[[Any], list[tuple]], processes: int) -> None:
@@ -62,8 +99,22 @@ def _results(jobs: Sequence[Any], work: Callable[[Any], list[tuple]], processes:
         yield from map(work, jobs)
         return
     waiting = iter(jobs)
-    with ProcessPoolExecutor(processes) as pool:  # a few jobs ahead, not all: an interrupted run ends soon
+    # Not by a fork server, the default of later Pythons: that would be the workers' parent, and outlive us.
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    # A few jobs ahead, not all: an interrupted run ends soon.
+    with ProcessPoolExecutor(processes, context, initializer=_end_with, initargs=(os.getpid(),)) as pool:
         ahead = [pool.submit(work, job) for job in islice(waiting, 2 * processes)]
         while ahead:
             yield ahead.pop(0).result()
             ahead += [pool.submit(work, job) for job in islice(waiting, 1)]
+
+
+def _end_with(parent: int) -> None:
+    """End this worker soon after its parent, which may be killed before it can say so."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

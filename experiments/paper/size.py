@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 
 import qckm
 from common import gaussian_clusters
+from paper.arguments import existing, positive
 from paper.mnist import features
 from paper.runner import RESULTS, Table, run
 from paper.settings import best_of_five, sse
@@ -91,21 +92,22 @@ def measure_sizes(
 ) -> None:
     """Measure what is missing of a data set."""
     table = table_of(folder)
-    done, jobs = table.done(), []
-    for seed in range(trials):
-        wanted = [(method, m) for method in methods for m in sizes]
-        cells = [(method, m) for method, m in wanted if (data, str(seed), method, str(m)) not in done]
-        if cells:
-            jobs.append((data, "blobs" if data == "blobs" else str(path), seed, cells))
-    run(table, jobs, measure, processes)
+    with table.alone():
+        done, jobs = table.done(), []
+        for seed in range(trials):
+            wanted = [(method, m) for method in methods for m in sizes]
+            cells = [(method, m) for method, m in wanted if (data, str(seed), method, str(m)) not in done]
+            if cells:
+                jobs.append((data, "blobs" if data == "blobs" else str(path), seed, cells))
+        run(table, jobs, measure, processes)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", choices=("blobs", "mnist"))
-    parser.add_argument("--features", type=Path)
-    parser.add_argument("--trials", type=int, default=20)
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--features", type=existing)
+    parser.add_argument("--trials", type=positive, default=20)
+    parser.add_argument("--jobs", type=positive, default=1, help="processes")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     args = parser.parse_args()
     if args.data == "mnist" and args.features is None:

@@ -1,4 +1,4 @@
-"""A tiny grid of the paper's figures runs from end to end, resumes, and draws; the analysis finds what is known."""
+"""A tiny grid of the paper's figures runs from end to end, resumes, and draws; what cannot be meant is refused."""
 
 import gzip
 import sys
@@ -9,29 +9,15 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "experiments"))
 
+from paper import __main__ as everything
 from paper import figures, mnist, phase, size, spectral
 from paper.published_scale import published_scale
-from paper.runner import Table, run
 from paper.settings import two_clusters
-from paper.transition import Diagram, cost, diagrams
+from paper.transition import diagrams
 
 
-def square(number):
-    return [(number, number**2)]
-
-
-def refuse(number):
-    raise AssertionError("measured twice")
-
-
-def test_a_run_resumes_after_a_kill(tmp_path):
-    table = Table("squares", ["number", "square"], n_keys=1, folder=tmp_path)
-    run(table, [1, 2, 3], square, processes=1)
-    table.path.write_text(table.path.read_text() + "4,1")  # cut off in the middle of a row
-    assert table.done() == {("1",), ("2",), ("3",)}
-    run(table, [number for number in (1, 2, 3, 4) if (str(number),) not in table.done()], square, processes=2)
-    assert table.path.read_text() == "number,square\n1,1\n2,4\n3,9\n4,16\n"
-    run(table, [number for number in (1, 2, 3, 4) if (str(number),) not in table.done()], refuse, processes=1)
+def refuse(*arguments):
+    raise AssertionError("measured")
 
 
 def test_a_tiny_grid_from_data_to_figures(tmp_path):
@@ -59,25 +45,30 @@ def test_the_same_seed_gives_the_same_row():
     assert phase.measure(job) == phase.measure(job)
 
 
-def diagram(line, trials=200, seed=0):
-    """Return successes of a transition that is known: half of the trials at m/(nK) = line."""
-    rng, ratios = np.random.default_rng(seed), np.array([1.0, 2.0, 3.0, 4.0, 6.0])
-    chance = 1 / (1 + (line / ratios) ** 6)
-    luck = rng.random(trials)
-    return Diagram(np.array([5]), ratios, [(luck < chance[:, np.newaxis]).astype(float)])
+@pytest.mark.parametrize("trials", ["0", "-3", "many"])
+def test_counts_below_one_are_refused(monkeypatch, capsys, trials):
+    monkeypatch.setattr(everything, "quick", refuse)
+    monkeypatch.setattr(sys, "argv", ["paper", "--quick", "--trials", trials])
+    with pytest.raises(SystemExit, match="2"):
+        everything.main()
+    assert f"at least 1, got {trials}" in capsys.readouterr().err
 
 
-def test_a_known_ratio_of_transitions_is_found_within_its_interval():
-    ratio, low, high = cost(diagram(3.0), diagram(2.5))
-    assert low < 1.2 < high
-    assert ratio == pytest.approx(1.2, rel=0.1)
-    assert high / low < 1.3
-    assert diagram(2.5).line()[0] == pytest.approx(2.5, rel=0.1)
+def test_features_that_are_not_there_are_noticed_at_once(monkeypatch, capsys):
+    monkeypatch.setattr(everything, "everything", refuse)
+    monkeypatch.setattr(sys, "argv", ["paper", "--features", "missing.npz"])
+    with pytest.raises(SystemExit, match="2"):
+        everything.main()
+    assert "there is none at missing.npz" in capsys.readouterr().err
 
 
-def test_a_line_beyond_the_grid_is_none():
-    assert np.isnan(diagram(100.0).line()).all()
-    assert np.isnan(diagram(0.01).line()).all()
+def test_values_that_are_not_on_the_grid_are_refused(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["paper.phase", "2a", "clompr", "--only", "5"])
+    with pytest.raises(SystemExit, match="2"):
+        phase.main()
+    assert (
+        "Expected some of [2, 3, 4, 6, 8, 12, 16, 24, 32], the values of figure 2a, got [5]" in capsys.readouterr().err
+    )
 
 
 def test_committed_results_are_whole():
@@ -89,7 +80,8 @@ def test_committed_results_are_whole():
             for one in found.values():
                 assert len(one.values) >= 8
                 assert len(one.ratios) >= 8
-                assert min(successes.shape[1] for successes in one.success) >= 100
+                assert min(row.seeds.size for row in one.rows) >= 100
+                assert min(row.grid.size for row in one.rows) >= 8
 
 
 def test_the_published_scale_is_that_of_the_clusters():
@@ -101,8 +93,33 @@ def test_the_published_scale_is_that_of_the_clusters():
 
 
 def test_outliers_are_those_of_tukey():
-    values = np.array([1.0, 1.1, 1.2, 1.3, 1.4, 9.0])
-    assert figures.outliers(values).tolist() == [False] * 5 + [True]
+    high, low = figures.outliers(np.array([-7.0, 1.0, 1.1, 1.2, 1.3, 1.4, 9.0]))
+    assert high.tolist() == [False] * 6 + [True]
+    assert low.tolist() == [True] + [False] * 6
+
+
+def test_sizes_are_compared_on_the_seeds_that_all_methods_have(tmp_path):
+    """Without a coreset, with a size that only one method has, and a seed that only one has."""
+    table = size.table_of(tmp_path)
+    cells = [("subsample", seed, m) for seed in (0, 1, 2) for m in (100, 300)]
+    cells += [("one-bit", seed, m) for seed in (0, 1) for m in (100, 200, 300)]
+    table.append([("blobs", seed, method, m, 16 * m, 2 * m, 1 + seed) for method, seed, m in cells])
+    lines = figures.draw(tmp_path, tmp_path).read_text().splitlines()
+    assert "| blobs, 2 of 3 seeds | 1600 bytes | 3200 bytes | 4800 bytes |" in lines
+    assert "| sketch, one bit | 1.500 (2.00) | 1.500 (2.00) | 1.500 (2.00) |" in lines
+    assert "| k-means of a subsample | 1.500 (2.00) | – | 1.500 (2.00) |" in lines
+
+
+def test_a_cut_experiment_of_figure_3_is_measured_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(mnist, "measure", lambda job: [(job[2], job[3], i, 2.0 + i, 0.5, 1.0) for i in range(5)])
+    mnist.measure_method("kmeans", Path("none.npz"), experiments=3, folder=tmp_path)
+    table = mnist.table_of("kmeans", tmp_path)
+    whole = table.path.read_text()
+    table.path.write_text(whole.replace("1,none,3,5.0,0.5,1.0\n1,none,4,6.0,0.5,1.0\n", ""))
+    assert "k-means | 5 | 2 |" in figures.draw(tmp_path, tmp_path).read_text()
+    mnist.measure_method("kmeans", Path("none.npz"), experiments=3, folder=tmp_path)
+    assert sorted(table.path.read_text().splitlines()) == sorted(whole.splitlines())
+    assert "0 high, 0 low" in figures.draw(tmp_path, tmp_path).read_text()
 
 
 def test_idx_files_are_read(tmp_path):
