@@ -18,6 +18,19 @@ def ax():
     plt.close(figure)
 
 
+@pytest.fixture
+def dark_ax():
+    with plt.style.context("dark_background"):
+        figure, axes = plt.subplots()
+        yield axes
+        plt.close(figure)
+
+
+def pixels(ax):
+    ax.figure.canvas.draw()
+    return np.asarray(ax.figure.canvas.buffer_rgba())[..., :3]
+
+
 def two_places(signature="one-bit", dither="paired"):
     """A sketch of a heavy place at (−4, 0) and a light one at (4, 2)."""
     rng = np.random.default_rng(0)
@@ -48,6 +61,37 @@ def test_a_clustering_is_drawn_over_its_density(ax):
     assert [patch.get_width() for patch in ax.patches] == pytest.approx((2 * found.spreads).tolist())
 
 
+@pytest.mark.parametrize("style", ["ax", "dark_ax"])
+def test_centroids_stand_out_among_dense_rows(request, style):
+    ax, sketch = request.getfixturevalue(style), two_places()
+    found = qckm.decode(sketch, 2, random_state=0)
+    rows = found.centers[0] + np.random.default_rng(0).normal(size=(50_000, 2)) * 0.5
+    plots.clustering(sketch, found, rows, ax)
+    seen = pixels(ax)
+    x, y = ax.transData.transform(found.centers[0]).astype(int)
+    around = seen[len(seen) - y - 15 : len(seen) - y + 15, x - 15 : x + 15].max(axis=2)
+    assert around.min() < 50
+    assert around.max() > 200
+    crosses, circle = ax.collections[0].get_edgecolor()[0], ax.patches[0].get_edgecolor()
+    assert tuple(crosses) == circle == (0, 0, 0, 1)
+
+
+@pytest.mark.parametrize("rows", [[[1.0, 2.0]], [[1.0, 2.0]] * 3, [[0.1 + 0.2, 2.0], [0.3, 2.0]]])
+def test_rows_at_one_place_show_the_kernel(ax, rows):
+    plots.clustering(qckm.SketchOperator.draw(2, 100, 0.5, random_state=0).sketch(rows), rows=rows, ax=ax)
+    heights = ax.images[0].get_array()
+    assert heights[100, 100] > 0.95
+    assert np.abs(heights[:, [0, -1]]).max() < 0.5
+    assert ax.get_xlim()[0] < rows[0][0] - 0.5
+
+
+def test_a_constant_feature_shows_the_kernel_along_it_alone(ax):
+    rows = np.column_stack([np.linspace(0, 10, 50), np.full(50, 3.0)])
+    plots.density(qckm.SketchOperator.draw(2, 100, 0.5, random_state=0).sketch(rows), ax)
+    assert ax.get_xlim() == pytest.approx((-0.5, 10.5))
+    assert ax.get_ylim()[0] < 2.5
+
+
 def test_the_current_axes_are_taken_and_columns_named(ax):
     op = qckm.SketchOperator.draw(2, 50, 1.0, feature_names=["height", "weight"], random_state=0)
     assert plots.density(op.sketch([[1.0, 2.0], [3.0, 4.0]]), resolution=10) is ax
@@ -60,8 +104,22 @@ def test_what_cannot_be_drawn_is_refused_with_a_reason(ax):
         plots.density(op.sketch([[1.0, 2.0, 3.0]]), ax)
     with pytest.raises(QckmError, match="no rows"):
         plots.density(qckm.SketchOperator.draw(2, 50, 1.0).empty(), ax)
-    with pytest.raises(QckmError, match="shape"):
-        plots.phase_diagram([1, 2], [3, 4], [[0.0, 1.0]], ax=ax)
+    sketch = two_places()
+    with pytest.raises(QckmError, match="Expected a Sketch, got ndarray"):
+        plots.density(np.zeros(3), ax)
+    with pytest.raises(QckmError, match="Expected a Sketch, got NoneType"):
+        plots.clustering(None, ax=ax)
+    for resolution in (0, 20.5):
+        with pytest.raises(QckmError, match=f"whole number >= 1, got {resolution}"):
+            plots.density(sketch, ax, resolution)
+    with pytest.raises(QckmError, match="rows of 2 features, as the operator has, got 3"):
+        plots.clustering(sketch, rows=[[1.0, 2.0, 3.0]], ax=ax)
+    with pytest.raises(QckmError, match="Expected a Clustering, got list"):
+        plots.clustering(sketch, [[1.0, 2.0]], ax=ax)
+    found = qckm.decode(op.sketch(np.eye(3)), 1, random_state=0)
+    with pytest.raises(QckmError, match=r"centroids of shape \(K, 2\), got \(1, 3\)"):
+        plots.clustering(sketch, found, ax=ax)
+    assert not ax.has_data()
 
 
 def test_a_phase_diagram_has_its_lines_where_the_cells_are(ax):

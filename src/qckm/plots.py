@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from qckm.arguments import as_count
 from qckm.decode import Clustering
 from qckm.decode.points import FirstHarmonicModel
 from qckm.errors import MissingExtraError, QckmError
+from qckm.rows import as_rows
 from qckm.sketch import Sketch
 
 if TYPE_CHECKING:
@@ -30,7 +32,8 @@ def density(sketch: Sketch, ax: Axes | None = None, resolution: int = 200, color
     """Draw the data as the sketch sees them: its correlation with the atom of each place, in two dimensions.
 
     This is the density of the rows, smoothed by the kernel of the frequencies; and it is what decoders climb. It is 1
-    where all rows are at one place, and ripples where there are none: the fewer frequencies, the stronger.
+    where all rows are at one place, and ripples where there are none: the fewer frequencies, the stronger. Along a
+    feature in which all rows are equal, it is drawn as far as the kernel reaches.
 
     Parameters
     ----------
@@ -45,14 +48,16 @@ def density(sketch: Sketch, ax: Axes | None = None, resolution: int = 200, color
     -------
     Axes
     """
-    ax = _axes(ax)
+    _require(sketch, Sketch)
+    resolution = as_count("resolution", resolution)
     if sketch.operator.n_features != 2:
         raise QckmError(
             f"Expected a sketch of 2 features, got {sketch.operator.n_features}: a plane through more would show what "
             "happens to lie in it. Sketch two columns, or two principal components."
         )
     model = FirstHarmonicModel.of(sketch)
-    (left, bottom), (right, top) = _with_margin(*sketch.bounds)
+    (left, bottom), (right, top) = _with_margin(sketch, model.length)
+    ax = _axes(ax)
     x, y = np.linspace(left, right, resolution), np.linspace(bottom, top, resolution)
     heights = np.empty((resolution, resolution))
     for row, height in enumerate(y):  # a line at a time: all atoms at once would be resolution² × M numbers
@@ -109,19 +114,27 @@ def clustering(
     >>> ax.get_xlabel()
     'feature 0'
     """
+    _require(sketch, Sketch)
+    n = sketch.operator.n_features
+    dots = None if rows is None else as_rows(rows, n)
+    if found is not None:
+        _require(found, Clustering)
+        _numbers("centroids", found.centers, ("K", n))
     ax = density(sketch, ax, **how)
     box = ax.axis()
-    if rows is not None:
-        x, y = np.asarray(rows, np.float64).T
-        ax.plot(x, y, ".", color="black", alpha=0.25, ms=2, zorder=1)
+    if dots is not None:
+        ax.plot(*dots.T, ".", color="black", alpha=0.25, ms=2, zorder=1)
     if found is not None:
         from matplotlib.patches import Ellipse
+        from matplotlib.patheffects import withStroke
 
+        # Black on a density that is the same in every style, and outlined to stand out among rows, black as well.
+        outlined: dict[str, Any] = {"zorder": 3, "path_effects": [withStroke(linewidth=4, foreground="white")]}
         x, y = found.centers.T
-        ax.scatter(x, y, s=30 + 400 * found.weights, c="black", marker="x", linewidths=2, zorder=3)
+        ax.scatter(x, y, s=30 + 400 * found.weights, c="black", marker="x", linewidths=2, **outlined)
         diameters = 2 * found.spreads[:, np.newaxis] * sketch.operator.units
         for center, (width, height) in zip(found.centers, diameters, strict=True):
-            ax.add_patch(Ellipse(tuple(center), width, height, fill=False, lw=1, zorder=3))
+            ax.add_patch(Ellipse(tuple(center), width, height, fill=False, ec="black", lw=1, **outlined))
     ax.axis(box)
     return ax
 
@@ -308,10 +321,32 @@ def _figure(ax: Axes) -> Any:
     return ax.get_figure()
 
 
-def _with_margin(lower: Floats, upper: Floats) -> tuple[Sequence[float], Sequence[float]]:
+def _require(value: object, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise QckmError(f"Expected a {kind.__name__}, got {type(value).__name__}.")
+
+
+def _numbers(name: str, values: npt.ArrayLike, *shapes: tuple[int | str, ...]) -> Floats:
+    """Return an array of one of the shapes, in which a word stands for any number."""
+    try:
+        array = np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise QckmError(f"Expected {name} to be numbers, got {values!r:.80}.") from error
+    for shape in shapes:
+        sizes = zip(shape, array.shape, strict=False)
+        if len(shape) == array.ndim and all(isinstance(wanted, str) or wanted == size for wanted, size in sizes):
+            return array
+    expected = " or ".join(map(str, shapes)).replace("'", "")
+    raise QckmError(f"Expected {name} of shape {expected}, got {array.shape}.")
+
+
+def _with_margin(sketch: Sketch, length: Floats) -> tuple[Sequence[float], Sequence[float]]:
+    lower, upper = sketch.bounds
     if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
         raise QckmError("A sketch of no rows has nothing to show: sketch some rows first.")
-    margin = 0.05 * (upper - lower) + np.finfo(np.float64).tiny
+    span = upper - lower
+    # Rows within a step are one to the sketch, and what is to be seen is its kernel: it is over after four lengths.
+    margin = np.where(span < sketch.operator.steps, 4 * length, 0.05 * span)
     return (lower - margin).tolist(), (upper + margin).tolist()
 
 
