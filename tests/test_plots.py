@@ -122,6 +122,28 @@ def test_what_cannot_be_drawn_is_refused_with_a_reason(ax):
     assert not ax.has_data()
 
 
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"success": [[0.0, 1.0]]}, r"success of shape \(2, 2\), got \(1, 2\)"),
+        ({"success": [[0, 100], [50, 100]]}, "rates from 0 to 1, got 0 to 100"),
+        ({"success": [[0, 1], [-0.1, np.nan]]}, "rates from 0 to 1, got -0.1 to 1"),
+        ({"success": [["a", 1], [0, 1]]}, "success to be numbers"),
+        ({"ratios": [2, 1]}, "increasing ratios"),
+        ({"ratios": [0, 1]}, "ratios > 0"),
+        ({"values": [4, 3]}, "increasing values"),
+        ({"lines": {"one bit": 1.5}}, r"line 'one bit' of shape \(2,\), got \(\)"),
+        ({"lines": {"one bit": [1.5]}}, r"line 'one bit' of shape \(2,\), got \(1,\)"),
+        ({"lines": {"one bit": [1.5, 1.5, 1.5]}}, r"line 'one bit' of shape \(2,\), got \(3,\)"),
+    ],
+)
+def test_a_phase_diagram_that_would_mislead_is_refused(ax, wrong, reason):
+    right = {"ratios": [1, 2], "values": [3, 4], "success": [[0, 1], [0, 1]]}
+    with pytest.raises(QckmError, match=reason):
+        plots.phase_diagram(**right | wrong, ax=ax)
+    assert not ax.has_data()
+
+
 def test_a_phase_diagram_has_its_lines_where_the_cells_are(ax):
     rates = [[0.0, 0.5, 1.0], [0.0, 0.4, 1.0]]
     assert plots.phase_diagram([1, 2, 4], [5, 10], rates, {"one bit": [2, 4], "full": [1, np.nan]}, ax, "K") is ax
@@ -129,6 +151,23 @@ def test_a_phase_diagram_has_its_lines_where_the_cells_are(ax):
     np.testing.assert_allclose(ax.lines[0].get_ydata(), [1.0, 2.0])
     assert np.isnan(ax.lines[1].get_ydata()[1])
     assert ax.get_xlabel() == "K"
+
+
+def test_lines_of_a_phase_diagram_end_with_the_grid(ax):
+    ratios, beyond = [1, 3, 7], [0.5, 7.1, 0.0, np.inf]
+    last = np.exp(np.log(7)) + 1e-14
+    plots.phase_diagram(ratios, range(1, 6), np.zeros((5, 3)), {"one bit": [*beyond, last]}, ax)
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), [*[np.nan] * 4, 2.0])
+
+
+def test_what_was_not_measured_looks_like_no_rate(ax):
+    plots.phase_diagram([1, 2], [3, 4], [[0, np.nan], [0, 1]], ax=ax)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["not measured"]
+    x, y = ax.transData.transform([(0, 1), (1, 1)]).astype(int).T
+    seen = pixels(ax)
+    hole, success = (seen[len(seen) - j - 10 : len(seen) - j + 10, i - 10 : i + 10] for i, j in zip(x, y, strict=True))
+    assert len(np.unique(hole)) > 1
+    assert (success == 255).all()
 
 
 def test_a_trade_off_shows_medians_and_quartiles(ax):

@@ -19,6 +19,7 @@ from qckm.rows import as_rows
 from qckm.sketch import Sketch
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from qckm.selection import ClusterCount
@@ -156,9 +157,9 @@ def phase_diagram(
     values : array-like of shape (V,)
         n or K, increasing.
     success : array-like of shape (V, R)
-        Success rates, from 0 (black) to 1 (white).
+        Success rates, from 0 (black) to 1 (white); NaN where none was measured (hatched).
     lines : mapping of str to array-like of shape (V,), optional
-        Transitions m/(nK), by what is to stand in the legend; NaN where there is none.
+        Transitions m/(nK), by what is to stand in the legend; NaN where there is none. Not drawn beyond the ratios.
     ax : Axes, optional
     label : str, default "n"
         What the values are.
@@ -174,21 +175,32 @@ def phase_diagram(
     >>> ax.get_ylabel()
     'm / nK'
     """
+    ratios, values = _sizes("ratios", ratios, increasing=True), _sizes("values", values, increasing=True)
+    rates = _numbers("success", success, (values.size, ratios.size))
+    if (rates < 0).any() or (rates > 1).any():
+        raise QckmError(f"Expected success rates from 0 to 1, got {np.nanmin(rates):g} to {np.nanmax(rates):g}.")
+    curves = {name: _numbers(f"line {name!r}", line, (values.size,)) for name, line in (lines or {}).items()}
     ax = _axes(ax)
-    ratios, values = np.asarray(ratios, np.float64), np.asarray(values, np.float64)
-    rates = np.asarray(success, np.float64)
-    if rates.shape != (values.size, ratios.size):
-        raise QckmError(f"Expected success of shape ({values.size}, {ratios.size}), got {rates.shape}.")
+    from matplotlib.patches import Patch
+
     # Cells stand side by side whatever their values, so that a grid of powers of two shows as one of equal cells.
     image = ax.imshow(rates.T, origin="lower", aspect="auto", cmap="gray", vmin=0, vmax=1)
+    legend: list[Artist] = []
     colours = ["red", "gold", "deepskyblue", "limegreen"]
-    for (name, line), colour in zip((lines or {}).items(), colours * len(lines or {}), strict=False):
-        height = np.interp(np.log(np.asarray(line, np.float64)), np.log(ratios), np.arange(ratios.size))
-        ax.plot(height, "o-" if colour == "red" else "o:", color=colour, ms=4, lw=2, label=name)
+    for (name, curve), colour in zip(curves.items(), colours * len(curves), strict=False):
+        with np.errstate(divide="ignore", invalid="ignore"):  # 0 and less are beyond the grid
+            # Rounded, so that what lies on the edge of the grid is not beyond it by its last bit.
+            at, grid = np.log(curve).round(9), np.log(ratios).round(9)
+        height = np.interp(at, grid, np.arange(ratios.size), left=np.nan, right=np.nan)
+        legend += ax.plot(height, "o-" if colour == "red" else "o:", color=colour, ms=4, lw=2, label=name)
+    if np.isnan(rates).any():  # these cells are transparent, and every plain grey is a rate
+        hatched: dict[str, Any] = {"facecolor": "0.85", "edgecolor": "0.4", "hatch": "xxx", "linewidth": 0}
+        ax.patch.set(**hatched)
+        legend.append(Patch(**hatched, label="not measured"))
     ax.set(xticks=np.arange(values.size), xticklabels=[f"{value:g}" for value in values], xlabel=label)
     ax.set(yticks=np.arange(ratios.size), yticklabels=[f"{ratio:g}" for ratio in ratios], ylabel="m / nK")
-    if lines:
-        ax.legend(fontsize=8, loc="lower right")
+    if legend:
+        ax.legend(handles=legend, fontsize=8, loc="lower right")
     _figure(ax).colorbar(image, ax=ax, label="success rate")
     return ax
 
@@ -338,6 +350,16 @@ def _numbers(name: str, values: npt.ArrayLike, *shapes: tuple[int | str, ...]) -
             return array
     expected = " or ".join(map(str, shapes)).replace("'", "")
     raise QckmError(f"Expected {name} of shape {expected}, got {array.shape}.")
+
+
+def _sizes(name: str, values: npt.ArrayLike, increasing: bool = False) -> Floats:
+    """Return numbers (S,) that a logarithmic axis can show."""
+    array = _numbers(name, values, ("S",))
+    if not (array.size and np.isfinite(array).all() and (array > 0).all()):
+        raise QckmError(f"Expected {name} > 0, one or more, got {array}.")
+    if increasing and (np.diff(array) <= 0).any():
+        raise QckmError(f"Expected increasing {name}, got {array}.")
+    return array
 
 
 def _with_margin(sketch: Sketch, length: Floats) -> tuple[Sequence[float], Sequence[float]]:
