@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -175,6 +176,37 @@ def test_a_trade_off_shows_medians_and_quartiles(ax):
     assert plots.trade_off({"sketch": ([10, 100], ratios), "rows": ([10, 100], [2.0, 1.5])}, ax) is ax
     np.testing.assert_allclose(ax.lines[0].get_ydata(), [1.2, 1.3])
     assert len(ax.collections) == 1
+
+
+def test_a_trial_that_failed_takes_nothing_else_along(ax):
+    ratios = [[1.0, np.nan, np.nan], [1.2, 1.3, np.nan], [1.4, 1.5, np.nan]]
+    plots.trade_off({"sketch": ([10, 100, 1000], ratios)}, ax)
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), [1.2, 1.4, np.nan])
+
+
+@pytest.mark.parametrize("decades", [0, 1, 2, 3, 5, 9])
+def test_sizes_are_labelled_however_far_they_reach(ax, decades):
+    sizes = 100.0 * 10.0 ** np.arange(decades + 1)
+    plots.trade_off({"sketch": (sizes, np.ones(decades + 1))}, ax)
+    ax.figure.canvas.draw()
+    left, right = ax.get_xlim()
+    labels = [label for label in ax.get_xticklabels() if label.get_text() and left <= label.get_position()[0] <= right]
+    assert len(labels) >= 3
+    boxes = [label.get_window_extent() for label in labels]
+    assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
+
+
+@pytest.mark.parametrize(
+    ("curve", "reason"),
+    [
+        (([], []), "sizes of 'a' > 0, one or more"),
+        (([0, 1], [1, 1]), "sizes of 'a' > 0"),
+        (([1, 2], [1, 1, 1]), r"ratios of 'a' of shape \(2,\) or \(trials, 2\), got \(3,\)"),
+    ],
+)
+def test_a_curve_of_no_sense_is_refused(ax, curve, reason):
+    with pytest.raises(QckmError, match=reason):
+        plots.trade_off({"a": curve}, ax)
 
 
 def test_convergence_tells_slopes(ax):

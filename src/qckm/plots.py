@@ -5,6 +5,7 @@ Every function draws on the axes it is given, or on the current ones of pyplot, 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -217,6 +218,7 @@ def trade_off(
     ----------
     curves : mapping of str to (sizes, ratios)
         Each of shape (S,), or ratios of shape (trials, S): then the median is drawn, and the quartiles as a band.
+        NaN is a trial that was not measured.
     ax : Axes, optional
     xlabel, ylabel : str
 
@@ -230,18 +232,26 @@ def trade_off(
     >>> qckm.plots.trade_off({"one bit": ([1000, 4000], [1.3, 1.01])}).get_xscale()
     'log'
     """
+    drawn = {}
+    for name, (sizes, ratios) in curves.items():
+        x = _sizes(f"sizes of {name!r}", sizes)
+        drawn[name] = x, np.atleast_2d(_numbers(f"ratios of {name!r}", ratios, (x.size,), ("trials", x.size)))
     ax = _axes(ax)
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    for name, (sizes, ratios) in curves.items():
-        x, y = np.asarray(sizes, np.float64), np.atleast_2d(np.asarray(ratios, np.float64))
-        (line,) = ax.plot(x, np.median(y, axis=0), "o-", ms=4, label=name)
+    for name, (x, y) in drawn.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a size without any trial is a gap
+            low, middle, high = np.nanquantile(y, [0.25, 0.5, 0.75], axis=0)
+        (line,) = ax.plot(x, middle, "o-", ms=4, label=name)
         if len(y) > 1:
-            ax.fill_between(x, *np.quantile(y, [0.25, 0.75], axis=0), color=line.get_color(), alpha=0.2, lw=0)
+            ax.fill_between(x, low, high, color=line.get_color(), alpha=0.2, lw=0)
     ax.axhline(1, color="0.6", lw=0.8, zorder=0)
     ax.set(xscale="log", xlabel=xlabel, ylabel=ylabel)
-    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))  # sizes span a decade or two: powers of ten alone are few
-    ax.xaxis.set_major_formatter("{x:g}")
+    left, right = ax.get_xlim()
+    if right < 1000 * left:  # of a decade or two, powers of ten alone are few
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.xaxis.set_major_formatter("{x:g}")
     ax.xaxis.set_minor_formatter(NullFormatter())
     if curves:
         ax.legend(fontsize=8)
