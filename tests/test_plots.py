@@ -32,6 +32,10 @@ def pixels(ax):
     return np.asarray(ax.figure.canvas.buffer_rgba())[..., :3]
 
 
+def lines_of(ax):
+    return {line.get_label(): line for line in ax.lines}
+
+
 def two_places(signature="one-bit", dither="paired"):
     """A sketch of a heavy place at (−4, 0) and a light one at (4, 2)."""
     rng = np.random.default_rng(0)
@@ -214,6 +218,26 @@ def test_convergence_tells_slopes(ax):
     assert plots.convergence(sizes, {"a": sizes**-0.5, "b": 1 / sizes}, ax=ax) is ax
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     assert names == ["a: slope −0.50", "b: slope −1.00", "slope −0.5"]
+
+
+def test_convergence_makes_up_no_slope(ax):
+    plots.convergence([10], {"a": [0.1]}, ax=ax)
+    assert list(lines_of(ax)) == ["a"]
+
+
+def test_convergence_takes_the_slope_of_the_errors_that_are_known(ax):
+    sizes = np.array([10, 100, 1000])
+    plots.convergence(sizes, {"a": [1.0, np.nan, 0.01], "b": [0.0, 1.0, 0.1], "c": [np.nan, 0.0, 1.0]}, ax=ax)
+    assert list(lines_of(ax)) == ["a: slope −1.00", "b: slope −1.00", "c", "slope −0.5"]
+    np.testing.assert_array_equal(ax.lines[1].get_ydata(), [np.nan, 1.0, 0.1])
+    assert (ax.lines[3].get_ydata() > np.nanmax([line.get_ydata() for line in ax.lines[:3]], axis=0)).all()
+
+
+def test_convergence_of_nothing_is_an_empty_picture(ax):
+    assert plots.convergence([10, 100], {}, ax=ax) is ax
+    assert not ax.lines
+    with pytest.raises(QckmError, match=r"errors of 'a' of shape \(2,\), got \(1,\)"):
+        plots.convergence([10, 100], {"a": [0.1]}, ax=ax)
 
 
 def test_a_selection_marks_the_chosen_number(ax):

@@ -272,9 +272,9 @@ def convergence(
     ----------
     sizes : array-like of shape (S,)
     errors : mapping of str to array-like of shape (S,)
-        Positive errors; the legend tells their slopes on logarithmic axes.
+        Positive errors; the legend tells their slopes on logarithmic axes. Others (0, NaN) leave a gap.
     rate : float or None, default −0.5
-        The slope to compare with, drawn as a dashed line.
+        The slope to compare with, drawn as a dashed line above all errors.
     ax : Axes, optional
     xlabel, ylabel : str
 
@@ -289,17 +289,24 @@ def convergence(
     >>> ax.get_legend_handles_labels()[1]
     ['a sketch: slope −0.49', 'slope −0.5']
     """
+    x = _sizes("sizes", sizes)
+    curves = {name: _numbers(f"errors of {name!r}", values, x.shape) for name, values in errors.items()}
+    curves = {name: np.where(np.isfinite(y) & (y > 0), y, np.nan) for name, y in curves.items()}
     ax = _axes(ax)
-    x = np.asarray(sizes, np.float64)
-    for name, values in errors.items():
-        y = np.asarray(values, np.float64)
-        slope = np.polyfit(np.log(x), np.log(y), 1)[0]
-        ax.plot(x, y, "o-", ms=4, label=f"{name}: slope {_minus(f'{slope:.2f}')}")
-    if rate is not None:
-        largest = max(float(np.asarray(values, np.float64)[0]) for values in errors.values())
-        ax.plot(x, 1.3 * largest * (x / x[0]) ** rate, "k--", lw=1, label=f"slope {_minus(f'{rate:g}')}")
+    for name, y in curves.items():
+        known = ~np.isnan(y)
+        if np.unique(x[known]).size > 1:  # one place has no slope
+            slope = np.polyfit(np.log(x[known]), np.log(y[known]), 1)[0]
+            name = f"{name}: slope {_minus(f'{slope:.2f}')}"
+        ax.plot(x, y, "o-", ms=4, label=name)
+    if rate is not None and x.size > 1:
+        power = x**rate
+        above = 1.3 * np.fmax.reduce([y / power for y in curves.values()], axis=None, initial=0.0)
+        if above > 0:
+            ax.plot(x, above * power, "--", color=_ink(ax), lw=1, label=f"slope {_minus(f'{rate:g}')}")
     ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
-    ax.legend(fontsize=8)
+    if curves:
+        ax.legend(fontsize=8)
     return ax
 
 
@@ -341,6 +348,11 @@ def _axes(ax: Axes | None) -> Axes:
 
 def _figure(ax: Axes) -> Any:
     return ax.get_figure()
+
+
+def _ink(ax: Axes) -> Any:
+    """Return a colour that stands out from the background, in dark styles as well: that of the labels."""
+    return ax.xaxis.label.get_color()
 
 
 def _require(value: object, kind: type) -> None:
