@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -114,6 +115,8 @@ def test_what_cannot_be_drawn_is_refused_with_a_reason(ax):
         plots.density(np.zeros(3), ax)
     with pytest.raises(QckmError, match="Expected a Sketch, got NoneType"):
         plots.clustering(None, ax=ax)
+    with pytest.raises(QckmError, match="Expected a ClusterCount, got int"):
+        plots.selection(3, ax)
     for resolution in (0, 20.5):
         with pytest.raises(QckmError, match=f"whole number >= 1, got {resolution}"):
             plots.density(sketch, ax, resolution)
@@ -240,11 +243,43 @@ def test_convergence_of_nothing_is_an_empty_picture(ax):
         plots.convergence([10, 100], {"a": [0.1]}, ax=ax)
 
 
+def test_lines_are_seen_on_a_dark_background(dark_ax):
+    plots.convergence([10, 100], {"a": [0.1, 0.01]}, ax=dark_ax)
+    assert lines_of(dark_ax)["slope −0.5"].get_color() == "white"
+    dark_ax.clear()
+    plots.selection(qckm.choose_n_clusters(two_places(), ks=[2], random_state=0), dark_ax)
+    assert lines_of(dark_ax)["chosen: K = 2"].get_color() == "white"
+
+
 def test_a_selection_marks_the_chosen_number(ax):
     count = qckm.choose_n_clusters(two_places(), ks=range(1, 4), random_state=0)
     assert plots.selection(count, ax) is ax
     assert "chosen: K = 2" in [text.get_text() for text in ax.get_legend().get_texts()]
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), count.objectives)
+
+
+def test_a_selection_fits_a_figure_of_default_margins(ax):
+    count = qckm.choose_n_clusters(two_places(), ks=range(1, 4), random_state=0)
+    count = replace(count, objectives=np.array([0.3, 0.2, 0.1]), criterion=np.array([-12345.0, -12400.0, -12500.0]))
+    plots.selection(replace(count, noise=0.1), ax)
+    ax.figure.canvas.draw()
+    inside, drawn = ax.figure.bbox, ax.figure.get_tightbbox().transformed(ax.figure.dpi_scale_trans)
+    assert inside.x0 <= drawn.x0
+    assert drawn.x1 <= inside.x1
+    assert "criterion" in [other.get_title("right") for other in ax.figure.axes]
+
+
+def test_a_selection_of_one_number_has_a_whole_tick_and_no_invisible_noise(ax):
+    count = qckm.choose_n_clusters(two_places(), ks=[2], random_state=0)
+    plots.selection(replace(count, noise=0.0), ax)
+    left, right = ax.get_xlim()
+    assert [tick for tick in ax.get_xticks() if left <= tick <= right] == [2]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["misfit", "criterion", "chosen: K = 2"]
+
+
+def test_after_a_selection_its_own_axes_are_current(ax):
+    plots.selection(qckm.choose_n_clusters(two_places(), ks=[2], random_state=0))
+    assert plt.gca() is ax
 
 
 def test_without_matplotlib_the_extra_is_named():

@@ -17,13 +17,12 @@ from qckm.decode import Clustering
 from qckm.decode.points import FirstHarmonicModel
 from qckm.errors import MissingExtraError, QckmError
 from qckm.rows import as_rows
+from qckm.selection import ClusterCount
 from qckm.sketch import Sketch
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-
-    from qckm.selection import ClusterCount
 
 __all__ = ["clustering", "convergence", "density", "phase_diagram", "selection", "trade_off"]
 
@@ -323,18 +322,24 @@ def selection(count: ClusterCount, ax: Axes | None = None) -> Axes:
     Axes
         Those of the misfit; the criterion has its own scale on the right.
     """
-    from matplotlib.ticker import MaxNLocator
-
+    _require(count, ClusterCount)
     ax = _axes(ax)
+    from matplotlib.ticker import LogFormatter, MaxNLocator
+
     lines = ax.plot(count.ks, count.objectives, "o-", ms=4, label="misfit")
-    lines.append(ax.axhline(count.noise, color="0.6", ls="--", lw=1, label="sampling noise"))
+    if count.noise > 0:  # 0 has no place on a logarithmic axis
+        lines.append(ax.axhline(count.noise, color="0.6", ls="--", lw=1, label="sampling noise"))
     ax.set(yscale="log", xlabel="clusters K", ylabel="misfit to the sketch")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    # Default margins have no room for a label beside "3 × 10⁻¹" on the left, nor beside "−12345" on the right.
+    ax.yaxis.set(major_formatter=LogFormatter(), minor_formatter=LogFormatter())
     right = ax.twinx()
     lines += right.plot(count.ks, count.criterion, "s:", ms=4, color="tab:red", label="criterion")
-    lines.append(ax.axvline(count.n_clusters, color="black", lw=0.8, label=f"chosen: K = {count.n_clusters}"))
-    right.set_ylabel("criterion", color="tab:red")
+    lines.append(ax.axvline(count.n_clusters, color=_ink(ax), lw=0.8, label=f"chosen: K = {count.n_clusters}"))
+    right.set_title("criterion", loc="right", color="tab:red", size="medium")
+    right.tick_params(axis="y", colors="tab:red", labelsize=8)
     ax.legend(handles=lines, fontsize=8)
+    _figure(ax).sca(ax)  # not the twin, on which the next picture would be drawn
     return ax
 
 
