@@ -5,21 +5,24 @@ Every function draws on the axes it is given, or on the current ones of pyplot, 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from qckm.arguments import as_count
 from qckm.decode import Clustering
 from qckm.decode.points import FirstHarmonicModel
 from qckm.errors import MissingExtraError, QckmError
+from qckm.rows import as_rows
+from qckm.selection import ClusterCount
 from qckm.sketch import Sketch
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-
-    from qckm.selection import ClusterCount
 
 __all__ = ["clustering", "convergence", "density", "phase_diagram", "selection", "trade_off"]
 
@@ -30,7 +33,8 @@ def density(sketch: Sketch, ax: Axes | None = None, resolution: int = 200, color
     """Draw the data as the sketch sees them: its correlation with the atom of each place, in two dimensions.
 
     This is the density of the rows, smoothed by the kernel of the frequencies; and it is what decoders climb. It is 1
-    where all rows are at one place, and ripples where there are none: the fewer frequencies, the stronger.
+    where all rows are at one place, and ripples where there are none: the fewer frequencies, the stronger. Along a
+    feature in which all rows are equal, it is drawn as far as the kernel reaches.
 
     Parameters
     ----------
@@ -45,14 +49,16 @@ def density(sketch: Sketch, ax: Axes | None = None, resolution: int = 200, color
     -------
     Axes
     """
-    ax = _axes(ax)
+    _require(sketch, Sketch)
+    resolution = as_count("resolution", resolution)
     if sketch.operator.n_features != 2:
         raise QckmError(
             f"Expected a sketch of 2 features, got {sketch.operator.n_features}: a plane through more would show what "
             "happens to lie in it. Sketch two columns, or two principal components."
         )
     model = FirstHarmonicModel.of(sketch)
-    (left, bottom), (right, top) = _with_margin(*sketch.bounds)
+    (left, bottom), (right, top) = _with_margin(sketch, model.length)
+    ax = _axes(ax)
     x, y = np.linspace(left, right, resolution), np.linspace(bottom, top, resolution)
     heights = np.empty((resolution, resolution))
     for row, height in enumerate(y):  # a line at a time: all atoms at once would be resolution² × M numbers
@@ -109,19 +115,27 @@ def clustering(
     >>> ax.get_xlabel()
     'feature 0'
     """
+    _require(sketch, Sketch)
+    n = sketch.operator.n_features
+    dots = None if rows is None else as_rows(rows, n)
+    if found is not None:
+        _require(found, Clustering)
+        _numbers("centroids", found.centers, ("K", n))
     ax = density(sketch, ax, **how)
     box = ax.axis()
-    if rows is not None:
-        x, y = np.asarray(rows, np.float64).T
-        ax.plot(x, y, ".", color="black", alpha=0.25, ms=2, zorder=1)
+    if dots is not None:
+        ax.plot(*dots.T, ".", color="black", alpha=0.25, ms=2, zorder=1)
     if found is not None:
         from matplotlib.patches import Ellipse
+        from matplotlib.patheffects import withStroke
 
+        # Black on a density that is the same in every style, and outlined to stand out among rows, black as well.
+        outlined: dict[str, Any] = {"zorder": 3, "path_effects": [withStroke(linewidth=4, foreground="white")]}
         x, y = found.centers.T
-        ax.scatter(x, y, s=30 + 400 * found.weights, c="black", marker="x", linewidths=2, zorder=3)
+        ax.scatter(x, y, s=30 + 400 * found.weights, c="black", marker="x", linewidths=2, **outlined)
         diameters = 2 * found.spreads[:, np.newaxis] * sketch.operator.units
         for center, (width, height) in zip(found.centers, diameters, strict=True):
-            ax.add_patch(Ellipse(tuple(center), width, height, fill=False, lw=1, zorder=3))
+            ax.add_patch(Ellipse(tuple(center), width, height, fill=False, ec="black", lw=1, **outlined))
     ax.axis(box)
     return ax
 
@@ -143,9 +157,9 @@ def phase_diagram(
     values : array-like of shape (V,)
         n or K, increasing.
     success : array-like of shape (V, R)
-        Success rates, from 0 (black) to 1 (white).
+        Success rates, from 0 (black) to 1 (white); NaN where none was measured (hatched).
     lines : mapping of str to array-like of shape (V,), optional
-        Transitions m/(nK), by what is to stand in the legend; NaN where there is none.
+        Transitions m/(nK), by what is to stand in the legend; NaN where there is none. Not drawn beyond the ratios.
     ax : Axes, optional
     label : str, default "n"
         What the values are.
@@ -161,21 +175,32 @@ def phase_diagram(
     >>> ax.get_ylabel()
     'm / nK'
     """
+    ratios, values = _sizes("ratios", ratios, increasing=True), _sizes("values", values, increasing=True)
+    rates = _numbers("success", success, (values.size, ratios.size))
+    if (rates < 0).any() or (rates > 1).any():
+        raise QckmError(f"Expected success rates from 0 to 1, got {np.nanmin(rates):g} to {np.nanmax(rates):g}.")
+    curves = {name: _numbers(f"line {name!r}", line, (values.size,)) for name, line in (lines or {}).items()}
     ax = _axes(ax)
-    ratios, values = np.asarray(ratios, np.float64), np.asarray(values, np.float64)
-    rates = np.asarray(success, np.float64)
-    if rates.shape != (values.size, ratios.size):
-        raise QckmError(f"Expected success of shape ({values.size}, {ratios.size}), got {rates.shape}.")
+    from matplotlib.patches import Patch
+
     # Cells stand side by side whatever their values, so that a grid of powers of two shows as one of equal cells.
     image = ax.imshow(rates.T, origin="lower", aspect="auto", cmap="gray", vmin=0, vmax=1)
+    legend: list[Artist] = []
     colours = ["red", "gold", "deepskyblue", "limegreen"]
-    for (name, line), colour in zip((lines or {}).items(), colours * len(lines or {}), strict=False):
-        height = np.interp(np.log(np.asarray(line, np.float64)), np.log(ratios), np.arange(ratios.size))
-        ax.plot(height, "o-" if colour == "red" else "o:", color=colour, ms=4, lw=2, label=name)
+    for (name, curve), colour in zip(curves.items(), colours * len(curves), strict=False):
+        with np.errstate(divide="ignore", invalid="ignore"):  # 0 and less are beyond the grid
+            # Rounded, so that what lies on the edge of the grid is not beyond it by its last bit.
+            at, grid = np.log(curve).round(9), np.log(ratios).round(9)
+        height = np.interp(at, grid, np.arange(ratios.size), left=np.nan, right=np.nan)
+        legend += ax.plot(height, "o-" if colour == "red" else "o:", color=colour, ms=4, lw=2, label=name)
+    if np.isnan(rates).any():  # these cells are transparent, and every plain grey is a rate
+        hatched: dict[str, Any] = {"facecolor": "0.85", "edgecolor": "0.4", "hatch": "xxx", "linewidth": 0}
+        ax.patch.set(**hatched)
+        legend.append(Patch(**hatched, label="not measured"))
     ax.set(xticks=np.arange(values.size), xticklabels=[f"{value:g}" for value in values], xlabel=label)
     ax.set(yticks=np.arange(ratios.size), yticklabels=[f"{ratio:g}" for ratio in ratios], ylabel="m / nK")
-    if lines:
-        ax.legend(fontsize=8, loc="lower right")
+    if legend:
+        ax.legend(handles=legend, fontsize=8, loc="lower right")
     _figure(ax).colorbar(image, ax=ax, label="success rate")
     return ax
 
@@ -192,6 +217,7 @@ def trade_off(
     ----------
     curves : mapping of str to (sizes, ratios)
         Each of shape (S,), or ratios of shape (trials, S): then the median is drawn, and the quartiles as a band.
+        NaN is a trial that was not measured.
     ax : Axes, optional
     xlabel, ylabel : str
 
@@ -205,18 +231,26 @@ def trade_off(
     >>> qckm.plots.trade_off({"one bit": ([1000, 4000], [1.3, 1.01])}).get_xscale()
     'log'
     """
+    drawn = {}
+    for name, (sizes, ratios) in curves.items():
+        x = _sizes(f"sizes of {name!r}", sizes)
+        drawn[name] = x, np.atleast_2d(_numbers(f"ratios of {name!r}", ratios, (x.size,), ("trials", x.size)))
     ax = _axes(ax)
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    for name, (sizes, ratios) in curves.items():
-        x, y = np.asarray(sizes, np.float64), np.atleast_2d(np.asarray(ratios, np.float64))
-        (line,) = ax.plot(x, np.median(y, axis=0), "o-", ms=4, label=name)
+    for name, (x, y) in drawn.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a size without any trial is a gap
+            low, middle, high = np.nanquantile(y, [0.25, 0.5, 0.75], axis=0)
+        (line,) = ax.plot(x, middle, "o-", ms=4, label=name)
         if len(y) > 1:
-            ax.fill_between(x, *np.quantile(y, [0.25, 0.75], axis=0), color=line.get_color(), alpha=0.2, lw=0)
+            ax.fill_between(x, low, high, color=line.get_color(), alpha=0.2, lw=0)
     ax.axhline(1, color="0.6", lw=0.8, zorder=0)
     ax.set(xscale="log", xlabel=xlabel, ylabel=ylabel)
-    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))  # sizes span a decade or two: powers of ten alone are few
-    ax.xaxis.set_major_formatter("{x:g}")
+    left, right = ax.get_xlim()
+    if right < 1000 * left:  # of a decade or two, powers of ten alone are few
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.xaxis.set_major_formatter("{x:g}")
     ax.xaxis.set_minor_formatter(NullFormatter())
     if curves:
         ax.legend(fontsize=8)
@@ -237,9 +271,9 @@ def convergence(
     ----------
     sizes : array-like of shape (S,)
     errors : mapping of str to array-like of shape (S,)
-        Positive errors; the legend tells their slopes on logarithmic axes.
+        Positive errors; the legend tells their slopes on logarithmic axes. Others (0, NaN) leave a gap.
     rate : float or None, default −0.5
-        The slope to compare with, drawn as a dashed line.
+        The slope to compare with, drawn as a dashed line above all errors.
     ax : Axes, optional
     xlabel, ylabel : str
 
@@ -254,17 +288,24 @@ def convergence(
     >>> ax.get_legend_handles_labels()[1]
     ['a sketch: slope −0.49', 'slope −0.5']
     """
+    x = _sizes("sizes", sizes)
+    curves = {name: _numbers(f"errors of {name!r}", values, x.shape) for name, values in errors.items()}
+    curves = {name: np.where(np.isfinite(y) & (y > 0), y, np.nan) for name, y in curves.items()}
     ax = _axes(ax)
-    x = np.asarray(sizes, np.float64)
-    for name, values in errors.items():
-        y = np.asarray(values, np.float64)
-        slope = np.polyfit(np.log(x), np.log(y), 1)[0]
-        ax.plot(x, y, "o-", ms=4, label=f"{name}: slope {_minus(f'{slope:.2f}')}")
-    if rate is not None:
-        largest = max(float(np.asarray(values, np.float64)[0]) for values in errors.values())
-        ax.plot(x, 1.3 * largest * (x / x[0]) ** rate, "k--", lw=1, label=f"slope {_minus(f'{rate:g}')}")
+    for name, y in curves.items():
+        known = ~np.isnan(y)
+        if np.unique(x[known]).size > 1:  # one place has no slope
+            slope = np.polyfit(np.log(x[known]), np.log(y[known]), 1)[0]
+            name = f"{name}: slope {_minus(f'{slope:.2f}')}"
+        ax.plot(x, y, "o-", ms=4, label=name)
+    if rate is not None and x.size > 1:
+        power = x**rate
+        above = 1.3 * np.fmax.reduce([y / power for y in curves.values()], axis=None, initial=0.0)
+        if above > 0:
+            ax.plot(x, above * power, "--", color=_ink(ax), lw=1, label=f"slope {_minus(f'{rate:g}')}")
     ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
-    ax.legend(fontsize=8)
+    if curves:
+        ax.legend(fontsize=8)
     return ax
 
 
@@ -281,18 +322,24 @@ def selection(count: ClusterCount, ax: Axes | None = None) -> Axes:
     Axes
         Those of the misfit; the criterion has its own scale on the right.
     """
-    from matplotlib.ticker import MaxNLocator
-
+    _require(count, ClusterCount)
     ax = _axes(ax)
+    from matplotlib.ticker import LogFormatter, MaxNLocator
+
     lines = ax.plot(count.ks, count.objectives, "o-", ms=4, label="misfit")
-    lines.append(ax.axhline(count.noise, color="0.6", ls="--", lw=1, label="sampling noise"))
+    if count.noise > 0:  # 0 has no place on a logarithmic axis
+        lines.append(ax.axhline(count.noise, color="0.6", ls="--", lw=1, label="sampling noise"))
     ax.set(yscale="log", xlabel="clusters K", ylabel="misfit to the sketch")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    # Default margins have no room for a label beside "3 × 10⁻¹" on the left, nor beside "−12345" on the right.
+    ax.yaxis.set(major_formatter=LogFormatter(), minor_formatter=LogFormatter())
     right = ax.twinx()
     lines += right.plot(count.ks, count.criterion, "s:", ms=4, color="tab:red", label="criterion")
-    lines.append(ax.axvline(count.n_clusters, color="black", lw=0.8, label=f"chosen: K = {count.n_clusters}"))
-    right.set_ylabel("criterion", color="tab:red")
+    lines.append(ax.axvline(count.n_clusters, color=_ink(ax), lw=0.8, label=f"chosen: K = {count.n_clusters}"))
+    right.set_title("criterion", loc="right", color="tab:red", size="medium")
+    right.tick_params(axis="y", colors="tab:red", labelsize=8)
     ax.legend(handles=lines, fontsize=8)
+    _figure(ax).sca(ax)  # not the twin, on which the next picture would be drawn
     return ax
 
 
@@ -308,10 +355,47 @@ def _figure(ax: Axes) -> Any:
     return ax.get_figure()
 
 
-def _with_margin(lower: Floats, upper: Floats) -> tuple[Sequence[float], Sequence[float]]:
+def _ink(ax: Axes) -> Any:
+    """Return a colour that stands out from the background, in dark styles as well: that of the labels."""
+    return ax.xaxis.label.get_color()
+
+
+def _require(value: object, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise QckmError(f"Expected a {kind.__name__}, got {type(value).__name__}.")
+
+
+def _numbers(name: str, values: npt.ArrayLike, *shapes: tuple[int | str, ...]) -> Floats:
+    """Return an array of one of the shapes, in which a word stands for any number."""
+    try:
+        array = np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise QckmError(f"Expected {name} to be numbers, got {values!r:.80}.") from error
+    for shape in shapes:
+        sizes = zip(shape, array.shape, strict=False)
+        if len(shape) == array.ndim and all(isinstance(wanted, str) or wanted == size for wanted, size in sizes):
+            return array
+    expected = " or ".join(map(str, shapes)).replace("'", "")
+    raise QckmError(f"Expected {name} of shape {expected}, got {array.shape}.")
+
+
+def _sizes(name: str, values: npt.ArrayLike, increasing: bool = False) -> Floats:
+    """Return numbers (S,) that a logarithmic axis can show."""
+    array = _numbers(name, values, ("S",))
+    if not (array.size and np.isfinite(array).all() and (array > 0).all()):
+        raise QckmError(f"Expected {name} > 0, one or more, got {array}.")
+    if increasing and (np.diff(array) <= 0).any():
+        raise QckmError(f"Expected increasing {name}, got {array}.")
+    return array
+
+
+def _with_margin(sketch: Sketch, length: Floats) -> tuple[Sequence[float], Sequence[float]]:
+    lower, upper = sketch.bounds
     if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
         raise QckmError("A sketch of no rows has nothing to show: sketch some rows first.")
-    margin = 0.05 * (upper - lower) + np.finfo(np.float64).tiny
+    span = upper - lower
+    # Rows within a step are one to the sketch, and what is to be seen is its kernel: it is over after four lengths.
+    margin = np.where(span < sketch.operator.steps, 4 * length, 0.05 * span)
     return (lower - margin).tolist(), (upper + margin).tolist()
 
 
