@@ -229,6 +229,7 @@ _WRITERS: dict[str, Callable[[Model], bytes]] = {
     ".parquet": to_parquet,
     ".npz": to_npz,
 }
+ENDINGS = tuple(_WRITERS)
 
 
 def writer_for(path: str | os.PathLike[str]) -> Callable[[Model], bytes]:

@@ -16,16 +16,6 @@ from qckm.models import Model, to_csv, writer_for
 from qckm.sketch import Sketch
 
 
-def require_writable(output: str | None, talk: Talk) -> str:
-    """Return where a model goes; refuse a name of no format before hours of work, not after."""
-    target = output or "-"
-    if target == "-" and talk.json:
-        return target  # the summary is the model
-    if target != "-":
-        writer_for(target)
-    return target
-
-
 def require_decoder(name: str) -> None:
     """Refuse a decoder that does not exist, before the work."""
     if name not in DECODERS:

@@ -9,6 +9,7 @@ import click
 
 from qckm import files
 from qckm.cli import options, sketching
+from qckm.cli.paths import Input, Output
 from qckm.cli.talk import Talk, stdout_bytes, talk_options
 from qckm.planning import Plan
 from qckm.runs import require_columns
@@ -16,8 +17,8 @@ from qckm.runs import require_columns
 
 @click.command()
 @options.data_argument
-@click.option("--operator", "--like", "operator_file", required=True, help="The operator's .qckm file.")
-@click.option("--output", "-o", help="Where the bits go. [default: stdout]")
+@click.option("--operator", "--like", "operator_file", type=Input(), required=True, help="The operator's .qckm file.")
+@click.option("--output", "-o", type=Output(), help="Where the bits go. [default: stdout]")
 @options.data_options
 @talk_options
 def command(

@@ -6,13 +6,14 @@ import click
 
 from qckm import files
 from qckm.cli import sketching
+from qckm.cli.paths import Input, Output
 from qckm.cli.talk import Talk, stdout_bytes, talk_options
 from qckm.sensor import render_c
 
 
 @click.command()
-@click.argument("operator_file", metavar="OPERATOR")
-@click.option("--output", "-o", help="The C header. [default: stdout]")
+@click.argument("operator_file", type=Input(), metavar="OPERATOR")
+@click.option("--output", "-o", type=Output(), help="The C header. [default: stdout]")
 @click.option("--prefix", default="qckm", show_default=True, help="What all names start with.")
 @click.option(
     "--regenerate", is_flag=True, help="Make the frequencies on the device: less flash, more time (seeded law)."

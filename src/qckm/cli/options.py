@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from qckm.cli.paths import Input
+
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -49,7 +51,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in some ve
         return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
 
 
-data_argument = click.argument("data", nargs=-1, required=True, metavar="DATA...")
+data_argument = click.argument("data", type=Input(), nargs=-1, required=True, metavar="DATA...")
 
 column_options = _chain(
     click.option(
@@ -104,7 +106,7 @@ operator_options = click.option(
     "--operator",
     "--like",
     "operator_file",
-    type=str,
+    type=Input(),
     help="Use the operator of this .qckm file: sketches of one operator merge.",
 )
 

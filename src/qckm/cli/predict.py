@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from qckm import files
 from qckm.cli import options
+from qckm.cli.paths import Input, Output
 from qckm.cli.talk import Talk, talk_options
 from qckm.errors import SourceError
 from qckm.models import Model, load_model
@@ -22,8 +23,12 @@ from qckm.sources.prefetch import prefetch
 
 @click.command()
 @options.data_argument
-@click.option("--model", "-m", "model_file", required=True, help="A model file of `qckm fit` or `qckm decode`.")
-@click.option("--output", "-o", help="labels.parquet or labels.csv. [default: CSV on stdout]")
+@click.option(
+    "--model", "-m", "model_file", type=Input(), required=True, help="A model file of `qckm fit` or `qckm decode`."
+)
+@click.option(
+    "--output", "-o", type=Output(".csv", ".parquet"), help="labels.parquet or labels.csv. [default: CSV on stdout]"
+)
 @click.option("--distance", is_flag=True, help="Give the distance to the centroid, too.")
 @options.data_options
 @talk_options
@@ -49,8 +54,6 @@ def command(
     target = output or "-"
     if target == "-" and talk.json:
         raise click.UsageError("--json and the labels both go to stdout: give the labels a name with -o.")
-    if target != "-" and not target.lower().endswith((".csv", ".parquet")):
-        raise click.UsageError(f"Expected an output that ends in .csv or .parquet, got {target!r}.")
     model = load_model(model_file)
     source = open_source(list(data), columns, dtype, usual=model.feature_names)
     if source.n_features != model.centers.shape[1]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from qckm import files
 from qckm.cli import options
+from qckm.cli.paths import Input, Output
 from qckm.cli.talk import Talk, stdout_bytes, talk_options
 from qckm.models import Model, load_model
 from qckm.report import render
@@ -18,9 +19,11 @@ _SAMPLE = 2000
 
 
 @click.command()
-@click.argument("model_file", metavar="MODEL")
-@click.option("--data", multiple=True, help="Data to draw a sample of rows from, for the map and the verdict.")
-@click.option("--output", "-o", help="The HTML file. [default: stdout]")
+@click.argument("model_file", type=Input(), metavar="MODEL")
+@click.option(
+    "--data", type=Input(), multiple=True, help="Data to draw a sample of rows from, for the map and the verdict."
+)
+@click.option("--output", "-o", type=Output(), help="The HTML file. [default: stdout]")
 @click.option("--columns", "-c", type=options.ColumnNames(), help="Columns of the data. [default: the model's]")
 @talk_options
 def command(model_file: str, data: tuple[str, ...], output: str | None, columns: Any, talk: Talk) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import shlex
 import sys
 import time
@@ -49,14 +47,6 @@ class Sketched:
     source: Source
     hints: Hints | None
     seconds: dict[str, float]
-
-
-def require_folders(*paths: str | None) -> None:
-    """Refuse outputs in folders that do not exist before hours of work, not after."""
-    for path in paths:
-        folder = os.path.dirname(path or "")
-        if folder and not os.path.isdir(folder):
-            raise FileNotFoundError(errno.ENOENT, "No such folder", folder)
 
 
 def load_operator(path: str) -> SketchOperator:

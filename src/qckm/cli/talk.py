@@ -11,6 +11,9 @@ from typing import Any
 
 import click
 
+from qckm import files
+from qckm.cli.paths import require_apart
+
 
 @dataclass(frozen=True)
 class Talk:
@@ -31,7 +34,7 @@ class Talk:
 
 
 def talk_options(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a verb --quiet and --json, as one argument `talk`."""
+    """Give a verb --quiet and --json, as one argument `talk`; look at its files before it starts."""
 
     @click.option("--quiet", "-q", is_flag=True, help="Say nothing but errors.")
     @click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON on stdout.")
@@ -39,6 +42,7 @@ def talk_options(verb: Callable[..., Any]) -> Callable[..., Any]:
     def with_talk(*, quiet: bool, as_json: bool, **arguments: Any) -> Any:
         if as_json and arguments.get("output") == "-":
             raise click.UsageError("--json and the output both go to stdout: give the output a name with -o.")
+        require_apart(click.get_current_context())
         return verb(talk=Talk(quiet, as_json), **arguments)
 
     return with_talk
@@ -46,8 +50,9 @@ def talk_options(verb: Callable[..., Any]) -> Callable[..., Any]:
 
 def stdout_bytes(data: bytes) -> None:
     """Write bytes to stdout."""
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    with files.naming("standard output"):
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
 
 
 def size(number: float) -> str:
