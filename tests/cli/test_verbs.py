@@ -216,6 +216,15 @@ def test_what_fails_exits_with_1_and_a_sentence(folder, qckm_, words, said):
     assert sorted(os.listdir(folder)) == before
 
 
+@pytest.mark.parametrize("data", ["rows.csv", "part*.parquet"])
+def test_more_clusters_than_rows_are_refused_before_the_pass(folder, qckm_, monkeypatch, data):
+    monkeypatch.setattr("qckm.cli.sketching.states", lambda *_: pytest.fail("the rows were sketched"))
+    code, _, err = qckm_("fit", data, "-k", 5000, "-o", "x.json")
+    assert code == 1
+    assert err.splitlines()[-1] == "qckm: Expected n_clusters <= the 3000 row(s) read, got 5000: choose a smaller -k."
+    assert "clipped" not in err
+
+
 def test_every_verb_has_help_that_opens_with_what_it_does_and_examples(qckm_):
     for verb in VERBS:
         code, out, _ = qckm_(verb, "--help")

@@ -82,6 +82,7 @@ def command(
     talk.say(f"{sketching.summary(done.sketch, size, done.source.n_bytes)}, in {duration(done.seconds['sketch'])}")
     seed = decoder_seed(wishes)
     clustering, seconds = decoding.decode_sketch(done.sketch, clusters, decoder, n_init, seed, talk, hints)
+    sketching.remark(done.sketch, talk)
     facts = sketching.facts_of(done, size)
     facts["seconds"] = {**done.seconds, "decode": seconds}
     facts |= {

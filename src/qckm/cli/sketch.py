@@ -93,6 +93,7 @@ def command(
     size = sketching.write_sketch(done.sketch, name())
     if target != "-":
         checkpoints.remove(checkpoints.path_of(target))
+    sketching.remark(done.sketch, talk)
     words = sketching.summary(done.sketch, size, done.source.n_bytes)
     talk.say(f"{name() if target != '-' else 'sketch'}: {words}, in {duration(done.seconds['sketch'])}")
     talk.facts({"output": name(), **sketching.facts_of(done, size)})

@@ -16,10 +16,11 @@ from qckm.checkpoints import Checkpoint
 from qckm.cli.progress import Progress
 from qckm.cli.talk import Talk, size
 from qckm.decode import Hints
-from qckm.errors import QckmError
+from qckm.errors import DecodeError, QckmError
 from qckm.operator import SketchOperator
 from qckm.planning import Plan, Planned, draw_operator
 from qckm.runs import OnBad, State, states
+from qckm.scale import PILOT_ROWS
 from qckm.sketch import Sketch
 from qckm.sources import Source, open_source
 
@@ -90,6 +91,8 @@ def sketch_job(
         planned = draw_operator(source, job.plan, want_hints)
     for words in planned.words:
         talk.say(words)
+    if want_hints:
+        _require_rows(source, planned, job.plan.n_clusters or 1)
     if start is None:
         start = State(planned.operator.empty())
     ready = time.perf_counter()
@@ -99,8 +102,16 @@ def sketch_job(
     done = time.perf_counter()
     if save and want_hints and done - ready >= job.checkpoint_every:
         save(state)  # decoding may be stopped, too: it need not cost another pass
-    remark(state.sketch, talk)
     return Sketched(state.sketch, source, planned.hints, {"prepare": ready - began, "sketch": done - ready})
+
+
+def _require_rows(source: Source, planned: Planned, n_clusters: int) -> None:
+    """Refuse more clusters than rows before the pass over them, where their number is known."""
+    rows = source.n_rows
+    if rows is None and planned.hints is not None and planned.hints.sketch.count < PILOT_ROWS:
+        rows = int(planned.hints.sketch.count)  # the pilot is all there is
+    if rows is not None and n_clusters > rows:
+        raise DecodeError(f"Expected n_clusters <= the {rows} row(s) read, got {n_clusters}: choose a smaller -k.")
 
 
 def _run(
