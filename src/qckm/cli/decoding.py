@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from qckm import files
-from qckm.cli.talk import Talk, stdout_bytes
+from qckm.cli.talk import Talk, write_bytes
 from qckm.decode import DECODERS, POOR_FIT, Clustering, Hints, decode_hinted
 from qckm.errors import PoorFitWarning
 from qckm.models import Model, to_csv, writer_for
@@ -49,9 +48,9 @@ def fit_facts(clustering: Clustering) -> dict[str, Any]:
 def write_model(model: Model, output: str, talk: Talk) -> None:
     """Write the model to a file; to stdout as JSON if that is asked for, else as CSV."""
     if output != "-":
-        files.write_atomically(output, writer_for(output)(model))
+        write_bytes(output, writer_for(output)(model))
     elif not talk.json:
-        stdout_bytes(to_csv(model))
+        write_bytes(output, to_csv(model))
     talk.facts(
         {
             "output": output,

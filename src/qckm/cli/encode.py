@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import click
 
-from qckm import files
 from qckm.cli import options, sketching
 from qckm.cli.paths import Input, Output
-from qckm.cli.talk import Talk, stdout_bytes, talk_options
+from qckm.cli.talk import Talk, talk_options, writing
 from qckm.planning import Plan
 from qckm.runs import require_columns
 
@@ -43,10 +41,7 @@ def command(
     assert operator is not None
     require_columns(operator, source)
     rows = skipped = 0
-    with contextlib.ExitStack() as stack:
-        write: Any = stdout_bytes
-        if target != "-":
-            write = stack.enter_context(open(stack.enter_context(files.replacing(target)), "wb")).write
+    with writing(target) as write:
         for batch in source.batches():
             good = batch.finite_rows()
             if on_bad == "error" and len(good) < len(batch.rows):

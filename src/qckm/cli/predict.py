@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,10 +10,9 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from qckm import files
 from qckm.cli import options
 from qckm.cli.paths import Input, Output
-from qckm.cli.talk import Talk, talk_options
+from qckm.cli.talk import Talk, talk_options, writing
 from qckm.errors import SourceError
 from qckm.models import Model, load_model
 from qckm.sources import Batch, open_source
@@ -93,13 +91,9 @@ def _writer(target: str, distance: bool) -> Iterator[Callable[[Any, Any, Any], N
     fields = [pa.field("cluster", pa.int32()), *([pa.field("distance", pa.float64())] if distance else [])]
     schema = pa.schema(fields)
     with contextlib.ExitStack() as stack:
-        if target == "-":
-            sink: Any = stack.enter_context(pa.PythonFile(_KeptOpen(sys.stdout.buffer), mode="w"))
-            writer: Any = stack.enter_context(pacsv.CSVWriter(sink, schema))
-        else:
-            temporary = stack.enter_context(files.replacing(target))
-            kind = pq.ParquetWriter if target.lower().endswith(".parquet") else pacsv.CSVWriter
-            writer = stack.enter_context(kind(temporary, schema))
+        sink = stack.enter_context(pa.PythonFile(_Sink(stack.enter_context(writing(target))), mode="w"))
+        kind = pq.ParquetWriter if target.lower().endswith(".parquet") else pacsv.CSVWriter
+        writer: Any = stack.enter_context(kind(sink, schema))
 
         def write(labels: Any, distances: Any, bad: Any) -> None:
             mask = bad if bad.any() else None
@@ -111,19 +105,20 @@ def _writer(target: str, distance: bool) -> Iterator[Callable[[Any, Any, Any], N
         yield write
 
 
-class _KeptOpen:
-    """Standard output for pyarrow, which closes what it has written to."""
+class _Sink:
+    """What pyarrow writes to, as a file that it may close."""
 
     closed = False
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        self._write = write
 
-    def write(self, data: Any) -> int:
-        return int(self._stream.write(data))
+    def write(self, data: bytes) -> int:
+        self._write(data)
+        return len(data)
 
     def flush(self) -> None:
-        self._stream.flush()
+        """Do nothing: all is written at once."""
 
     def close(self) -> None:
-        self._stream.flush()
+        """Do nothing: whoever opened it closes it."""

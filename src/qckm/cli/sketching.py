@@ -14,7 +14,7 @@ import click
 from qckm import checkpoints, files
 from qckm.checkpoints import Checkpoint
 from qckm.cli.progress import Progress
-from qckm.cli.talk import Talk, size
+from qckm.cli.talk import Talk, size, write_bytes
 from qckm.decode import Hints
 from qckm.errors import DecodeError, QckmError
 from qckm.operator import SketchOperator
@@ -57,12 +57,15 @@ def load_operator(path: str) -> SketchOperator:
 
 def read_sketch(path: str) -> Sketch:
     """Read a sketch file, or standard input for "-"."""
-    if path == "-":
-        try:
-            return files.loads(sys.stdin.buffer.read())
-        except QckmError as error:
-            raise type(error)(f"standard input: {error}") from error
-    return files.load(path)
+    return parse_sketch(sys.stdin.buffer.read(), "standard input") if path == "-" else files.load(path)
+
+
+def parse_sketch(data: bytes, label: str) -> Sketch:
+    """Read a sketch from bytes; errors say whose they are."""
+    try:
+        return files.loads(data)
+    except QckmError as error:
+        raise type(error)(f"{label}: {error}") from error
 
 
 def open_job(job: Job) -> tuple[Source, SketchOperator | None]:
@@ -241,13 +244,8 @@ def operator_facts(operator: SketchOperator) -> dict[str, Any]:
 
 def write_sketch(sketch: Sketch, output: str) -> int:
     """Write a sketch to a file or, for "-", to stdout; return its size."""
-    from qckm.cli.talk import stdout_bytes
-
     data = files.dumps(sketch)
-    if output == "-":
-        stdout_bytes(data)
-    else:
-        files.write_atomically(output, data)
+    write_bytes(output, data)
     return len(data)
 
 
