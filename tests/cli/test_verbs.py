@@ -30,7 +30,7 @@ def test_fit_finds_the_clusters(folder, facts):
 def test_fit_without_output_prints_csv(folder, qckm_):
     code, out, err = qckm_("fit", "rows.npy", "-k", 3)
     assert code == 0
-    assert out.splitlines()[0] == b"cluster,weight,spread,feature 0,feature 1"
+    assert out.splitlines()[0] == b"cluster,weight,spread,0,1"
     assert "3,000 rows" in err
 
 
@@ -107,6 +107,18 @@ def test_predict_writes_labels_in_order(folder, facts, qckm_):
     assert labels["cluster"].to_pylist() == expected.tolist()
     _, out, _ = qckm_("predict", "rows.csv", "-m", "model.parquet")
     assert out.split()[1:] == [str(label).encode() for label in expected]
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet", "npz"])
+def test_columns_without_names_are_numbers_everywhere(folder, facts, qckm_, ending):
+    facts("fit", "rows.npy", "-k", 3, "-o", f"m.{ending}")
+    model = qckm.load_model(f"m.{ending}")
+    assert (model.feature_names, model.names) == (None, ("0", "1"))
+    for data in ("rows.npy", "rows.csv"):  # they fit columns of any name
+        assert facts("predict", data, "-m", f"m.{ending}", "-o", "labels.csv")["rows"] == 3000
+    assert facts("fit", "rows.npy", "-k", 3, "--columns", "0,1", "-o", "again.json")["features"] == 2
+    old = (folder / "old.csv").write_text("cluster,weight,spread,feature 0,feature 1\n0,1.0,0.0,1.0,2.0\n")
+    assert old and qckm.load_model("old.csv").feature_names is None
 
 
 def test_bad_rows(folder, facts, qckm_):
