@@ -117,8 +117,8 @@ def test_columns_without_names_are_numbers_everywhere(folder, facts, qckm_, endi
     for data in ("rows.npy", "rows.csv"):  # they fit columns of any name
         assert facts("predict", data, "-m", f"m.{ending}", "-o", "labels.csv")["rows"] == 3000
     assert facts("fit", "rows.npy", "-k", 3, "--columns", "0,1", "-o", "again.json")["features"] == 2
-    old = (folder / "old.csv").write_text("cluster,weight,spread,feature 0,feature 1\n0,1.0,0.0,1.0,2.0\n")
-    assert old and qckm.load_model("old.csv").feature_names is None
+    (folder / "old.csv").write_text("cluster,weight,spread,feature 0,feature 1\n0,1.0,0.0,1.0,2.0\n")
+    assert qckm.load_model("old.csv").feature_names is None
 
 
 def test_bad_rows(folder, facts, qckm_):
@@ -135,6 +135,31 @@ def test_bad_rows(folder, facts, qckm_):
     facts("fit", "bad.csv", "-k", 2, "-o", "m.json", "--on-bad", "skip")
     assert facts("predict", "bad.csv", "-m", "m.json", "-o", "l.parquet", "--on-bad", "skip")["skipped"] == 1
     assert pq.read_table("l.parquet")["cluster"].to_pylist()[1] is None
+
+
+@pytest.mark.parametrize(("line", "fields"), [("3", 1), ("3,4,5", 3)])
+@pytest.mark.parametrize("verb", ["fit -k 2", "sketch --scale 1 --frequencies 9", "predict -m m.csv"])
+def test_a_line_of_too_few_or_too_many_fields_is_named(folder, qckm_, verb, line, fields):
+    (folder / "m.csv").write_text("cluster,weight,spread,a,b\n0,0.5,0,1,1\n1,0.5,0,3,3\n")
+    (folder / "ragged.csv").write_text(f"a,b\n1,2\n\n5,6\n{line}\n7,8\n9,9\n")
+    code, _, err = qckm_(*verb.split(), "ragged.csv")
+    assert code == 1
+    assert f"ragged.csv: expected 2 fields, as the first line has, got {fields} in line 5. Mend" in err
+    (folder / "ragged.csv").write_text(f"a,b\n{line}\n")
+    code, _, err = qckm_("fit", "ragged.csv", "-k", 1)
+    assert code == 1
+    assert f"found none: expected 2 fields, as the first line has, got {fields} in line 2." in err
+
+
+def test_predict_refuses_rows_at_no_finite_distance(folder, facts, qckm_):
+    facts("fit", "rows.csv", "-k", 3, "-o", "m.json")
+    (folder / "far.csv").write_text("a,b\n1,2\n3,-1e300\n4,5\n")
+    code, _, err = qckm_("predict", "far.csv", "-m", "m.json", "-o", "labels.parquet")
+    assert code == 1
+    assert "far.csv: expected values up to 1e150" in err
+    assert "got -1e+300 in row 1 (the first is 0), column 'b'" in err
+    assert facts("predict", "far.csv", "-m", "m.json", "-o", "labels.parquet", "--on-bad", "skip")["skipped"] == 1
+    assert pq.read_table("labels.parquet")["cluster"].to_pylist()[1] is None
 
 
 def test_info_knows_sketches_and_models(folder, facts, qckm_):

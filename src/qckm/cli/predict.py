@@ -8,12 +8,11 @@ from typing import Any
 
 import click
 import numpy as np
-import numpy.typing as npt
 
 from qckm.cli import options
 from qckm.cli.paths import Input, Output
 from qckm.cli.talk import Talk, talk_options, writing
-from qckm.errors import SourceError
+from qckm.errors import RowsError, SourceError
 from qckm.models import Model, load_model
 from qckm.sources import Batch, open_source
 from qckm.sources.prefetch import prefetch
@@ -71,14 +70,22 @@ def command(
 
 
 def _label(model: Model, batch: Batch, on_bad: str) -> tuple[Any, Any, Any]:
-    bad: npt.NDArray[np.bool_] = np.logical_not(np.isfinite(batch.rows).all(axis=1))
-    if not bad.any():
-        return *model.nearest(batch.rows), bad
-    if on_bad == "error":
+    """Return the labels, the distances, and which rows have neither: bad ones, and those at no finite distance."""
+    good = batch.finite()
+    if on_bad == "error" and not good.all():
         batch.require_finite()
-    labels, distances = np.zeros(len(bad), np.int32), np.full(len(bad), np.nan)
-    labels[~bad], distances[~bad] = model.nearest(batch.rows[~bad])
-    return labels, distances, bad
+    labels, distances = np.zeros(len(good), np.int32), np.full(len(good), np.nan)
+    with np.errstate(over="ignore"):
+        labels[good], distances[good] = model.nearest(batch.rows if good.all() else batch.rows[good])
+    far = good & ~np.isfinite(distances)
+    if on_bad == "error" and far.any():
+        row = int(far.argmax())
+        column = int(np.abs(batch.rows[row] / model.units).argmax())
+        raise RowsError(
+            f"{batch.label}: expected values up to 1e150, whose squares are float64, got {batch.rows[row, column]:g} "
+            f"in {batch.place(row, column)}. Mend or rescale the data, or leave such rows empty with --on-bad skip."
+        )
+    return labels, distances, ~good | far
 
 
 @contextlib.contextmanager
