@@ -32,8 +32,8 @@ def test_closed_stdout_matters_only_to_what_goes_there(work):
 
 
 def test_closed_stderr_silences_talk_alone(work):
-    code, out, err = shell("qckm predict rows.csv -m m.json 2>&-")
-    assert (code, len(out.splitlines()), err) == (0, 3001, "")
+    code, out, err = shell("qckm fit rows.csv -k 3 2>&-")
+    assert (code, len(out.splitlines()), err) == (0, 4, "")
 
 
 def test_closed_stdin_is_empty(work):
