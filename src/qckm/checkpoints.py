@@ -58,11 +58,16 @@ def load(path: str) -> Checkpoint | None:
             data = file.read()
     except FileNotFoundError:
         return None
+    return loads(data, path)
+
+
+def loads(data: bytes, label: str) -> Checkpoint:
+    """Return the checkpoint of a file's bytes; errors say whose they are."""
     try:
         return _parse(data)
     except (QckmError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(
-            f"{path}: expected a checkpoint, got a file that is damaged or none ({error}). Remove it to start again."
+            f"{label}: expected a checkpoint, got a file that is damaged or none ({error}). Remove it to start again."
         ) from error
 
 

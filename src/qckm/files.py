@@ -8,6 +8,7 @@ built in memory.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -110,13 +111,24 @@ def save(sketch: Sketch, path: str | os.PathLike[str]) -> None:
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file that is at every moment the old one or the new one, whole; nothing else is left behind."""
-    with replacing(path) as temporary, open(temporary, "wb") as file:
+    with naming(path), replacing(path) as temporary, open(temporary, "wb") as file:
         file.write(data)
 
 
 def is_device(path: str | os.PathLike[str]) -> bool:
     """Whether a path is there and is neither a file nor a folder: a device, a pipe, a socket."""
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+
+
+@contextlib.contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Have errors of the system that name no file, as those of a full disk do, name this one."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            error.filename = os.fspath(path)
+        raise
 
 
 @contextlib.contextmanager
@@ -129,23 +141,42 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
         yield os.fspath(path)
         return
     target = os.path.realpath(path)
-    folder, name = os.path.split(target)
-    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    except OSError as error:
-        error.filename = os.fspath(path)  # the name the user knows
-        raise
+    descriptor, temporary = _create_beside(target, path)
     try:
         yield temporary
-        os.fsync(descriptor)  # of the file, whoever wrote to it
+        with naming(path):
+            os.fsync(descriptor)  # of the file, whoever wrote to it
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)
         raise
     finally:
         os.close(descriptor)
-    _sync_folder(folder)
+    _sync_folder(os.path.dirname(target))
+
+
+def require_replaceable(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that `replacing` could not write to, before the work and not after: by trying."""
+    if is_device(path):
+        return
+    descriptor, temporary = _create_beside(os.path.realpath(path), path)
+    os.close(descriptor)
+    os.unlink(temporary)
+
+
+def _create_beside(target: str, path: str | os.PathLike[str]) -> tuple[int, str]:
+    """Create a new file in the target's folder; errors name the path, which the user knows."""
+    folder, name = os.path.split(target)
+    if os.path.isdir(target):
+        raise IsADirectoryError(errno.EISDIR, "Expected a file to write to, got a folder", os.fspath(path))
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, "No such folder", os.path.dirname(path) or folder)
+    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
+    try:
+        return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), temporary
+    except OSError as error:
+        error.filename = os.fspath(path)
+        raise
 
 
 def load(path: str | os.PathLike[str]) -> Sketch:

@@ -84,8 +84,8 @@ class Model:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns, made up where there are none."""
-        return self.feature_names or tuple(f"feature {number}" for number in range(self.centers.shape[1]))
+        """The names of the columns, or their numbers where they have none."""
+        return self.feature_names or tuple(map(str, range(self.centers.shape[1])))
 
     def nearest(self, X: Any, n_jobs: int | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
         """Return the nearest centroid of each row X: (rows, n), and the distance to it, in units."""
@@ -197,7 +197,9 @@ def _from_csv(data: bytes) -> Model:
     units = np.array([cell for line in lines[1:] if line[0] == "unit" for cell in line[3:]], np.float64)
     table = np.array([line[1:] for line in lines[1:] if line[0] != "unit"], np.float64)
     names = lines[0][3:]
-    known = None if names == [f"feature {number}" for number in range(len(names))] else tuple(names)
+    # Columns without names have their numbers; in older files they are "feature 0", "feature 1", …
+    numbers = [str(number) for number in range(len(names))]
+    known = None if [name.removeprefix("feature ") for name in names] == numbers else tuple(names)
     return Model(table[:, 2:], table[:, 0], table[:, 1], units if units.size else np.ones(len(names)), known)
 
 
@@ -229,6 +231,7 @@ _WRITERS: dict[str, Callable[[Model], bytes]] = {
     ".parquet": to_parquet,
     ".npz": to_npz,
 }
+ENDINGS = tuple(_WRITERS)
 
 
 def writer_for(path: str | os.PathLike[str]) -> Callable[[Model], bytes]:

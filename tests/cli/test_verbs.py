@@ -30,7 +30,7 @@ def test_fit_finds_the_clusters(folder, facts):
 def test_fit_without_output_prints_csv(folder, qckm_):
     code, out, err = qckm_("fit", "rows.npy", "-k", 3)
     assert code == 0
-    assert out.splitlines()[0] == b"cluster,weight,spread,feature 0,feature 1"
+    assert out.splitlines()[0] == b"cluster,weight,spread,0,1"
     assert "3,000 rows" in err
 
 
@@ -109,6 +109,18 @@ def test_predict_writes_labels_in_order(folder, facts, qckm_):
     assert out.split()[1:] == [str(label).encode() for label in expected]
 
 
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet", "npz"])
+def test_columns_without_names_are_numbers_everywhere(folder, facts, qckm_, ending):
+    facts("fit", "rows.npy", "-k", 3, "-o", f"m.{ending}")
+    model = qckm.load_model(f"m.{ending}")
+    assert (model.feature_names, model.names) == (None, ("0", "1"))
+    for data in ("rows.npy", "rows.csv"):  # they fit columns of any name
+        assert facts("predict", data, "-m", f"m.{ending}", "-o", "labels.csv")["rows"] == 3000
+    assert facts("fit", "rows.npy", "-k", 3, "--columns", "0,1", "-o", "again.json")["features"] == 2
+    (folder / "old.csv").write_text("cluster,weight,spread,feature 0,feature 1\n0,1.0,0.0,1.0,2.0\n")
+    assert qckm.load_model("old.csv").feature_names is None
+
+
 def test_bad_rows(folder, facts, qckm_):
     (folder / "bad.csv").write_text("a,b\n1,2\n,3\n4,5\n6,7\n8,1\n")
     code, _, err = qckm_("sketch", "bad.csv", "--scale", 1, "--frequencies", 9, "-o", "bad.qckm")
@@ -123,6 +135,31 @@ def test_bad_rows(folder, facts, qckm_):
     facts("fit", "bad.csv", "-k", 2, "-o", "m.json", "--on-bad", "skip")
     assert facts("predict", "bad.csv", "-m", "m.json", "-o", "l.parquet", "--on-bad", "skip")["skipped"] == 1
     assert pq.read_table("l.parquet")["cluster"].to_pylist()[1] is None
+
+
+@pytest.mark.parametrize(("line", "fields"), [("3", 1), ("3,4,5", 3)])
+@pytest.mark.parametrize("verb", ["fit -k 2", "sketch --scale 1 --frequencies 9", "predict -m m.csv"])
+def test_a_line_of_too_few_or_too_many_fields_is_named(folder, qckm_, verb, line, fields):
+    (folder / "m.csv").write_text("cluster,weight,spread,a,b\n0,0.5,0,1,1\n1,0.5,0,3,3\n")
+    (folder / "ragged.csv").write_text(f"a,b\n1,2\n\n5,6\n{line}\n7,8\n9,9\n")
+    code, _, err = qckm_(*verb.split(), "ragged.csv")
+    assert code == 1
+    assert f"ragged.csv: expected 2 fields, as the first line has, got {fields} in line 5. Mend" in err
+    (folder / "ragged.csv").write_text(f"a,b\n{line}\n")
+    code, _, err = qckm_("fit", "ragged.csv", "-k", 1)
+    assert code == 1
+    assert f"found none: expected 2 fields, as the first line has, got {fields} in line 2." in err
+
+
+def test_predict_refuses_rows_at_no_finite_distance(folder, facts, qckm_):
+    facts("fit", "rows.csv", "-k", 3, "-o", "m.json")
+    (folder / "far.csv").write_text("a,b\n1,2\n3,-1e300\n4,5\n")
+    code, _, err = qckm_("predict", "far.csv", "-m", "m.json", "-o", "labels.parquet")
+    assert code == 1
+    assert "far.csv: expected values up to 1e150" in err
+    assert "got -1e+300 in row 1 (the first is 0), column 'b'" in err
+    assert facts("predict", "far.csv", "-m", "m.json", "-o", "labels.parquet", "--on-bad", "skip")["skipped"] == 1
+    assert pq.read_table("labels.parquet")["cluster"].to_pylist()[1] is None
 
 
 def test_info_knows_sketches_and_models(folder, facts, qckm_):
@@ -171,9 +208,15 @@ def test_pipes_of_verbs(folder):
         ["sketch", "rows.csv", "--scale", "-1", "--frequencies", "5", "-o", "x.qckm"],
         ["sketch", "rows.csv", "-k", "2", "--every", "never", "-o", "x.qckm"],
         ["sketch", "rows.csv", "-k", "2", "-o", "-", "--json"],
+        ["sketch", "rows.csv", "--scale", "nan", "--frequencies", "5", "-o", "x.qckm"],
+        ["sketch", "rows.csv", "--scale", "1e999", "--frequencies", "5", "-o", "x.qckm"],
+        ["sketch", "rows.csv", "-k", "2", "--law", "none", "-o", "x.qckm"],
+        ["sketch", "rows.csv", "-k", "2", "--signature", "none", "-o", "x.qckm"],
         ["operator", "-k", "2", "-o", "x.qckm"],
         ["predict", "rows.csv", "-m", "m.json", "-o", "labels.xlsx"],
         ["fit", "rows.csv", "-k", "2", "--columns", "a,,b", "-o", "x.json"],
+        ["fit", "rows.csv", "-k", "2", "-o", "x.docx"],
+        ["decode", "rows.csv", "-k", "2", "-o", "x"],
     ],
 )
 def test_wrong_use_exits_with_2(folder, qckm_, words):
@@ -189,16 +232,13 @@ def test_wrong_use_exits_with_2(folder, qckm_, words):
     [
         (["fit", "nowhere.csv", "-k", "2", "-o", "x.json"], "nowhere.csv: No such file"),
         (["fit", "*.nothing", "-k", "2", "-o", "x.json"], "found none of that pattern"),
-        (["fit", "rows.csv", "-k", "2", "-o", "x.docx"], "ends in .json, .csv, .parquet, .npz"),
         (["fit", "rows.csv", "-k", "2", "-o", "no/folder/x.json"], "no/folder: No such folder"),
         (["fit", "rows.csv", "-k", "2", "--columns", "z", "-o", "x.json"], "expected the column(s) z"),
         (["fit", "rows.csv", "-k", "5000", "-o", "x.json"], "Expected n_clusters <= the 3000"),
         (["sketch", "rows.csv", "--operator", "rows.csv", "-o", "x.qckm"], "magic bytes"),
-        (["sketch", "rows.csv", "-k", "2", "--law", "none", "-o", "x.qckm"], "law"),
-        (["sketch", "rows.csv", "-k", "2", "--signature", "none", "-o", "x.qckm"], "signature"),
         (["fit", "rows.csv", "-k", "2", "-o", "x.json", "--report", "no/r.html"], "no: No such folder"),
-        (["predict", "rows.csv", "-m", "rows.csv", "-o", "no/x.csv"], "expected a model"),
-        (["operator", "rows.csv", "-k", "2", "-o", "no/x.qckm"], "no/x.qckm: No such file"),
+        (["predict", "rows.csv", "-m", "rows.csv", "-o", "no/x.csv"], "no: No such folder"),
+        (["operator", "rows.csv", "-k", "2", "-o", "no/x.qckm"], "no: No such folder"),
         (["decode", "rows.csv", "-k", "2"], "magic bytes"),
         (["predict", "rows.csv", "-m", "rows.csv"], "expected a model file"),
         (["info", "rows.npy"], "expected a model file"),
@@ -211,6 +251,15 @@ def test_what_fails_exits_with_1_and_a_sentence(folder, qckm_, words, said):
     assert (code, out) == (1, b"")
     assert said in err
     assert sorted(os.listdir(folder)) == before
+
+
+@pytest.mark.parametrize("data", ["rows.csv", "part*.parquet"])
+def test_more_clusters_than_rows_are_refused_before_the_pass(folder, qckm_, monkeypatch, data):
+    monkeypatch.setattr("qckm.cli.sketching.states", lambda *_: pytest.fail("the rows were sketched"))
+    code, _, err = qckm_("fit", data, "-k", 5000, "-o", "x.json")
+    assert code == 1
+    assert err.splitlines()[-1] == "qckm: Expected n_clusters <= the 3000 row(s) read, got 5000: choose a smaller -k."
+    assert "clipped" not in err
 
 
 def test_every_verb_has_help_that_opens_with_what_it_does_and_examples(qckm_):

@@ -67,5 +67,12 @@ def test_wrong_centroids_are_found_out_by_a_sample(rng):
     assert verdict.check(wrong, sample)[0].grade == "poor"
 
 
+@pytest.mark.filterwarnings("error")
+def test_fewer_distinct_rows_than_clusters_are_nothing_to_compare_with(rng):
+    sample = np.repeat(rng.normal(size=(3, 6)), 100, axis=0)
+    assert [check.title for check in verdict.check(model_of(rng, k=4), sample)] == ["Sizes"]
+    assert "4 clusters" in render(model_of(rng, k=4), sample)
+
+
 def test_a_model_without_facts_has_a_report_too(rng):
     assert "4 clusters" in render(model_of(rng))

@@ -12,6 +12,7 @@ import click
 
 import qckm
 from qckm.errors import QckmError
+from qckm.files import naming
 
 VERBS = {
     "fit": "Find K centroids of data: sketch it in one pass, decode the sketch.",
@@ -75,14 +76,21 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 failed or stopped, 2 wrong use."""
     signal.signal(signal.SIGTERM, _stop)  # a scheduler's way to say Ctrl-C
-    sys.exit(run(arguments))
+    _replace_closed_streams()
+    code = run(arguments)
+    try:
+        sys.stdout.flush()
+    except OSError:  # said already; what is still buffered goes nowhere, or Python would complain of it at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
 
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     try:
         result = cli.main(arguments, prog_name="qckm", standalone_mode=False)
-        sys.stdout.flush()
+        with naming("standard output"):
+            sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
         error.show(file=sys.stderr)
@@ -90,9 +98,7 @@ def run(arguments: list[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         return _failed("stopped")
     except BrokenPipeError:
-        # Whoever read our output has seen enough. What is still buffered goes nowhere, in silence.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 1
+        return 1  # whoever read our output has seen enough
     except QckmError as error:
         return _failed(str(error))
     except OSError as error:
@@ -110,6 +116,16 @@ def run(arguments: list[str] | None = None) -> int:
 def _failed(words: str) -> int:
     click.echo(f"qckm: {words}", err=True)
     return 1
+
+
+def _replace_closed_streams() -> None:
+    """Put something in the place of streams that were closed (`>&-`): the next file opened would get their number.
+
+    Talk then goes nowhere; output, to what can only be read, is an error when there is some.
+    """
+    for name, flags, mode in (("stdin", os.O_RDONLY, "r"), ("stdout", os.O_RDONLY, "w"), ("stderr", os.O_WRONLY, "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.open(os.devnull, flags), mode))  # noqa: SIM115  # open until the end
 
 
 def _stop(*_: Any) -> None:

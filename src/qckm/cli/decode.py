@@ -5,14 +5,17 @@ from __future__ import annotations
 import click
 
 from qckm.cli import decoding, options, sketching
+from qckm.cli.paths import Input, Output
 from qckm.cli.talk import Talk, duration, talk_options
-from qckm.models import Model
+from qckm.models import ENDINGS, Model
 
 
 @click.command()
-@click.argument("sketch")
+@click.argument("sketch", type=Input())
 @options.clusters_option
-@click.option("--output", "-o", help="model.json, .csv, .parquet or .npz. [default: CSV on stdout]")
+@click.option(
+    "--output", "-o", type=Output(*ENDINGS), help="model.json, .csv, .parquet or .npz. [default: CSV on stdout]"
+)
 @options.decode_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @talk_options
@@ -25,7 +28,7 @@ def command(sketch: str, clusters: int, output: str | None, decoder: str, n_init
       qckm merge *.qckm | qckm decode - -k 10 > centroids.csv
     """
     decoding.require_decoder(decoder)
-    target = decoding.require_writable(output, talk)
+    target = output or "-"
     found = sketching.read_sketch(sketch)
     clustering, seconds = decoding.decode_sketch(found, clusters, decoder, n_init, seed, talk)
     sketching.remark(found, talk)

@@ -8,22 +8,11 @@ from typing import Any
 
 import click
 
-from qckm import files
-from qckm.cli.talk import Talk, stdout_bytes
+from qckm.cli.talk import Talk, write_bytes
 from qckm.decode import DECODERS, POOR_FIT, Clustering, Hints, decode_hinted
 from qckm.errors import PoorFitWarning
 from qckm.models import Model, to_csv, writer_for
 from qckm.sketch import Sketch
-
-
-def require_writable(output: str | None, talk: Talk) -> str:
-    """Return where a model goes; refuse a name of no format before hours of work, not after."""
-    target = output or "-"
-    if target == "-" and talk.json:
-        return target  # the summary is the model
-    if target != "-":
-        writer_for(target)
-    return target
 
 
 def require_decoder(name: str) -> None:
@@ -59,9 +48,9 @@ def fit_facts(clustering: Clustering) -> dict[str, Any]:
 def write_model(model: Model, output: str, talk: Talk) -> None:
     """Write the model to a file; to stdout as JSON if that is asked for, else as CSV."""
     if output != "-":
-        files.write_atomically(output, writer_for(output)(model))
+        write_bytes(output, writer_for(output)(model))
     elif not talk.json:
-        stdout_bytes(to_csv(model))
+        write_bytes(output, to_csv(model))
     talk.facts(
         {
             "output": output,

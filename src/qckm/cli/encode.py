@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import click
 
-from qckm import files
 from qckm.cli import options, sketching
-from qckm.cli.talk import Talk, stdout_bytes, talk_options
+from qckm.cli.paths import Input, Output
+from qckm.cli.talk import Talk, talk_options, writing
 from qckm.planning import Plan
 from qckm.runs import require_columns
 
 
 @click.command()
 @options.data_argument
-@click.option("--operator", "--like", "operator_file", required=True, help="The operator's .qckm file.")
-@click.option("--output", "-o", help="Where the bits go. [default: stdout]")
+@click.option("--operator", "--like", "operator_file", type=Input(), required=True, help="The operator's .qckm file.")
+@click.option("--output", "-o", type=Output(), help="Where the bits go. [default: stdout]")
 @options.data_options
 @talk_options
 def command(
@@ -42,10 +41,7 @@ def command(
     assert operator is not None
     require_columns(operator, source)
     rows = skipped = 0
-    with contextlib.ExitStack() as stack:
-        write: Any = stdout_bytes
-        if target != "-":
-            write = stack.enter_context(open(stack.enter_context(files.replacing(target)), "wb")).write
+    with writing(target) as write:
         for batch in source.batches():
             good = batch.finite_rows()
             if on_bad == "error" and len(good) < len(batch.rows):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from qckm import files
 from qckm.cli import sketching
-from qckm.cli.talk import Talk, stdout_bytes, talk_options
+from qckm.cli.paths import Input, Output
+from qckm.cli.talk import Talk, talk_options, write_bytes
 from qckm.sensor import render_c
 
 
 @click.command()
-@click.argument("operator_file", metavar="OPERATOR")
-@click.option("--output", "-o", help="The C header. [default: stdout]")
+@click.argument("operator_file", type=Input(), metavar="OPERATOR")
+@click.option("--output", "-o", type=Output(), help="The C header. [default: stdout]")
 @click.option("--prefix", default="qckm", show_default=True, help="What all names start with.")
 @click.option(
     "--regenerate", is_flag=True, help="Make the frequencies on the device: less flash, more time (seeded law)."
@@ -36,10 +36,7 @@ def command(
     operator = sketching.load_operator(operator_file)
     text = render_c(operator, prefix, regenerate, int(counters), hints).encode("ascii")
     target = output or "-"
-    if target == "-":
-        stdout_bytes(text)
-    else:
-        files.write_atomically(target, text)
+    write_bytes(target, text)
     width = -(-operator.n_measurements // 8)
     talk.say(f"{operator.n_features} readings to {width} bytes a row; operator {operator.fingerprint[:16]}")
     talk.facts({"output": target, "bytes_a_row": width, **sketching.operator_facts(operator)})

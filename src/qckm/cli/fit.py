@@ -8,17 +8,23 @@ import click
 
 from qckm import checkpoints, files
 from qckm.cli import decoding, options, sketching
+from qckm.cli.paths import Output
 from qckm.cli.talk import Talk, duration, talk_options
-from qckm.models import Model
+from qckm.models import ENDINGS, Model
 from qckm.planning import Plan, decoder_seed, hints_for
 
 
 @click.command()
 @options.data_argument
 @options.clusters_option
-@click.option("--output", "-o", help="model.json, .csv, .parquet or .npz. [default: CSV on stdout]")
-@click.option("--sketch", "sketch_output", help="Keep the sketch, too, as this .qckm file.")
-@click.option("--report", "report_output", help="Write an HTML report, too.")
+@click.option(
+    "--output",
+    "-o",
+    type=Output(*ENDINGS, resumable=True),
+    help="model.json, .csv, .parquet or .npz. [default: CSV on stdout]",
+)
+@click.option("--sketch", "sketch_output", type=Output(), help="Keep the sketch, too, as this .qckm file.")
+@click.option("--report", "report_output", type=Output(), help="Write an HTML report, too.")
 @options.operator_options
 @options.plan_options
 @options.data_options
@@ -54,8 +60,7 @@ def command(
     One pass in bounded memory; a pilot of at most 5000 rows sets the scale and gives the decoder a start.
     """
     decoding.require_decoder(decoder)
-    target = decoding.require_writable(output, talk)
-    sketching.require_folders(output, sketch_output, report_output)
+    target = output or "-"
     plan["n_frequencies"] = plan.pop("frequencies")
     wishes = Plan(n_clusters=clusters, **plan)
     job = sketching.Job(
@@ -77,6 +82,7 @@ def command(
     talk.say(f"{sketching.summary(done.sketch, size, done.source.n_bytes)}, in {duration(done.seconds['sketch'])}")
     seed = decoder_seed(wishes)
     clustering, seconds = decoding.decode_sketch(done.sketch, clusters, decoder, n_init, seed, talk, hints)
+    sketching.remark(done.sketch, talk)
     facts = sketching.facts_of(done, size)
     facts["seconds"] = {**done.seconds, "decode": seconds}
     facts |= {
@@ -88,11 +94,11 @@ def command(
     model = Model.of(clustering, done.sketch.operator, facts)
     if sketch_output:
         sketching.write_sketch(done.sketch, sketch_output)
-    if report_output:
-        from qckm.cli.report import write_report
-
-        write_report(model, None if done.source.once else done.source, report_output)
     decoding.write_model(model, target, talk)
     if target != "-" and not files.is_device(target):
         checkpoints.remove(checkpoints.path_of(target))
+    if report_output:  # the last: the page can be made again from the model, the model from nothing
+        from qckm.cli.report import write_report
+
+        write_report(model, None if done.source.once else done.source, report_output)
     talk.say(f"{clusters} clusters explain {clustering.explained:.1%} of the sketch, in {duration(seconds)}")

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from qckm import checkpoints, files
-from qckm.cli.sketching import operator_facts
-from qckm.cli.talk import Talk, talk_options
+from qckm.cli import sketching
+from qckm.cli.talk import Talk, print_line, talk_options
 from qckm.models import read_model
 from qckm.sketch import Sketch
 
@@ -30,24 +30,23 @@ def command(path: str, talk: Talk) -> None:
     else:
         with open(path, "rb") as file:
             data = file.read()
-    facts = _facts(data, path)
+    facts = _facts(data, "standard input" if path == "-" else path)
     if talk.json:
         talk.facts(facts)
         return
     width = max(len(name) for name in facts)
     for name, value in facts.items():
-        click.echo(f"{name.replace('_', ' '):{width}}  {_words(value)}")
+        print_line(f"{name.replace('_', ' '):{width}}  {_words(value)}")
 
 
-def _facts(data: bytes, path: str) -> dict[str, Any]:
-    if data.startswith(checkpoints.MAGIC) and path != "-":
-        found = checkpoints.load(path)
-        assert found is not None
+def _facts(data: bytes, label: str) -> dict[str, Any]:
+    if data.startswith(checkpoints.MAGIC):
+        found = checkpoints.loads(data, label)
         place = {"kind": "checkpoint", "input": found.state.position.table, "row": found.state.position.row}
         return {**place, **sketch_facts(found.state.sketch)}
     if data.startswith(files.MAGIC):
-        return {"kind": "sketch", "bytes": len(data), **sketch_facts(files.loads(data))}
-    model = read_model(data, path)
+        return {"kind": "sketch", "bytes": len(data), **sketch_facts(sketching.parse_sketch(data, label))}
+    model = read_model(data, label)
     return {
         "kind": "model",
         "clusters": len(model.centers),
@@ -64,7 +63,7 @@ def sketch_facts(sketch: Sketch) -> dict[str, Any]:
         "rows": sketch.count,
         "skipped": sketch.skipped,
         "saturated": sketch.saturated,
-        **operator_facts(sketch.operator),
+        **sketching.operator_facts(sketch.operator),
         "least": lower.tolist() if sketch.count else None,
         "greatest": upper.tolist() if sketch.count else None,
     }

@@ -5,13 +5,14 @@ from __future__ import annotations
 import click
 
 from qckm.cli import sketching
+from qckm.cli.paths import Output
 from qckm.cli.talk import Talk, talk_options
 from qckm.errors import QckmError
 
 
 @click.command()
 @click.argument("sketches", nargs=-1, required=True, metavar="SKETCH...")
-@click.option("--output", "-o", help="The .qckm file. [default: stdout]")
+@click.option("--output", "-o", type=Output(), help="The .qckm file. [default: stdout]")
 @talk_options
 def command(sketches: tuple[str, ...], output: str | None, talk: Talk) -> None:
     """Add sketches of one operator: the result is that of all their rows together, to the last bit.

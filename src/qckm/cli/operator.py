@@ -7,13 +7,14 @@ from typing import Any
 import click
 
 from qckm.cli import options, sketching
+from qckm.cli.paths import Input, Output
 from qckm.cli.talk import Talk, talk_options
 from qckm.planning import Plan, draw_operator
 
 
 @click.command()
-@click.argument("data", nargs=-1, metavar="[DATA...]")
-@click.option("--output", "-o", help="The .qckm file: a sketch of no rows. [default: stdout]")
+@click.argument("data", type=Input(), nargs=-1, metavar="[DATA...]")
+@click.option("--output", "-o", type=Output(), help="The .qckm file: a sketch of no rows. [default: stdout]")
 @click.option("--clusters", "-k", type=click.IntRange(min=1), help="How many clusters will be looked for.")
 @options.operator_options
 @options.plan_options

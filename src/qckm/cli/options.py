@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Callable
 from typing import Any
 
 import click
+
+from qckm import seeded
+from qckm.cli.paths import Input
+from qckm.frequencies import LAWS
+from qckm.signatures import SIGNATURES
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -49,7 +55,18 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in some ve
         return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
 
 
-data_argument = click.argument("data", nargs=-1, required=True, metavar="DATA...")
+class Scale(click.FloatRange):
+    """A length > 0: click's range lets NaN and infinity pass."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse what is no length."""
+        found = super().convert(value, param, ctx)
+        if not math.isfinite(found):
+            self.fail(f"expected a finite number > 0, got {value}.", param, ctx)
+        return found
+
+
+data_argument = click.argument("data", type=Input(), nargs=-1, required=True, metavar="DATA...")
 
 column_options = _chain(
     click.option(
@@ -79,7 +96,7 @@ data_options = _chain(
 )
 
 plan_options = _chain(
-    click.option("--scale", type=click.FloatRange(min=0, min_open=True), help="Kernel length. [default: by a pilot]"),
+    click.option("--scale", type=Scale(min=0, min_open=True), help="Kernel length. [default: by a pilot]"),
     click.option(
         "--octaves",
         type=click.IntRange(min=1),
@@ -88,12 +105,13 @@ plan_options = _chain(
         help="Scales to measure at, from --scale (the finest) or around the pilot's, if unsure: decoding chooses.",
     ),
     click.option("--frequencies", type=click.IntRange(min=1), help="How many. [default: 5·columns·K, at least 100]"),
-    click.option("--signature", default="one-bit", show_default=True, help="one-bit, exponential, 2-bit, triangle, …"),
+    click.option("--signature", type=click.Choice(list(SIGNATURES)), default="one-bit", show_default=True),
     click.option(
         "--law",
+        type=click.Choice(["auto", *LAWS, seeded.LAW]),
         default="auto",
         show_default=True,
-        help="Law of the frequencies' lengths: gaussian, adapted-radius, seeded, ….",
+        help="Law of the frequencies' lengths.",
     ),
     click.option("--dither", type=click.Choice(["paired", "single"]), default="paired", show_default=True),
     click.option("--standardize", is_flag=True, help="Count each column in its standard deviation (of the pilot)."),
@@ -104,7 +122,7 @@ operator_options = click.option(
     "--operator",
     "--like",
     "operator_file",
-    type=str,
+    type=Input(),
     help="Use the operator of this .qckm file: sketches of one operator merge.",
 )
 

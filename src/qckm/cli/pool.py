@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 from qckm.cli import sketching
+from qckm.cli.paths import Input, Output
 from qckm.cli.talk import Talk, talk_options
 from qckm.errors import MessageError, RowsError
 from qckm.operator import SketchOperator
@@ -21,10 +22,10 @@ _MOST_COMPLAINTS = 20
 
 
 @click.command()
-@click.argument("bits", nargs=-1, required=True, metavar="BITS...")
+@click.argument("bits", type=Input(), nargs=-1, required=True, metavar="BITS...")
 @click.option("--operator", "--like", "operator_file", required=True, help="The operator's .qckm file.")
 @click.option("--messages", is_flag=True, help="The files hold messages of sensors. [default: if one is a folder]")
-@click.option("--output", "-o", help="The .qckm file. [default: stdout]")
+@click.option("--output", "-o", type=Output(), help="The .qckm file. [default: stdout]")
 @talk_options
 def command(bits: tuple[str, ...], operator_file: str, messages: bool, output: str | None, talk: Talk) -> None:
     """Add up the bits of rows, as `qckm encode` or a sensor sends them, to the sketch that the rows would give.

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
 import numpy as np
-import numpy.typing as npt
 
-from qckm import files
 from qckm.cli import options
-from qckm.cli.talk import Talk, talk_options
-from qckm.errors import SourceError
+from qckm.cli.paths import Input, Output
+from qckm.cli.talk import Talk, talk_options, writing
+from qckm.errors import RowsError, SourceError
 from qckm.models import Model, load_model
 from qckm.sources import Batch, open_source
 from qckm.sources.prefetch import prefetch
@@ -22,8 +20,12 @@ from qckm.sources.prefetch import prefetch
 
 @click.command()
 @options.data_argument
-@click.option("--model", "-m", "model_file", required=True, help="A model file of `qckm fit` or `qckm decode`.")
-@click.option("--output", "-o", help="labels.parquet or labels.csv. [default: CSV on stdout]")
+@click.option(
+    "--model", "-m", "model_file", type=Input(), required=True, help="A model file of `qckm fit` or `qckm decode`."
+)
+@click.option(
+    "--output", "-o", type=Output(".csv", ".parquet"), help="labels.parquet or labels.csv. [default: CSV on stdout]"
+)
 @click.option("--distance", is_flag=True, help="Give the distance to the centroid, too.")
 @options.data_options
 @talk_options
@@ -49,8 +51,6 @@ def command(
     target = output or "-"
     if target == "-" and talk.json:
         raise click.UsageError("--json and the labels both go to stdout: give the labels a name with -o.")
-    if target != "-" and not target.lower().endswith((".csv", ".parquet")):
-        raise click.UsageError(f"Expected an output that ends in .csv or .parquet, got {target!r}.")
     model = load_model(model_file)
     source = open_source(list(data), columns, dtype, usual=model.feature_names)
     if source.n_features != model.centers.shape[1]:
@@ -70,14 +70,22 @@ def command(
 
 
 def _label(model: Model, batch: Batch, on_bad: str) -> tuple[Any, Any, Any]:
-    bad: npt.NDArray[np.bool_] = np.logical_not(np.isfinite(batch.rows).all(axis=1))
-    if not bad.any():
-        return *model.nearest(batch.rows), bad
-    if on_bad == "error":
+    """Return the labels, the distances, and which rows have neither: bad ones, and those at no finite distance."""
+    good = batch.finite()
+    if on_bad == "error" and not good.all():
         batch.require_finite()
-    labels, distances = np.zeros(len(bad), np.int32), np.full(len(bad), np.nan)
-    labels[~bad], distances[~bad] = model.nearest(batch.rows[~bad])
-    return labels, distances, bad
+    labels, distances = np.zeros(len(good), np.int32), np.full(len(good), np.nan)
+    with np.errstate(over="ignore"):
+        labels[good], distances[good] = model.nearest(batch.rows if good.all() else batch.rows[good])
+    far = good & ~np.isfinite(distances)
+    if on_bad == "error" and far.any():
+        row = int(far.argmax())
+        column = int(np.abs(batch.rows[row] / model.units).argmax())
+        raise RowsError(
+            f"{batch.label}: expected values up to 1e150, whose squares are float64, got {batch.rows[row, column]:g} "
+            f"in {batch.place(row, column)}. Mend or rescale the data, or leave such rows empty with --on-bad skip."
+        )
+    return labels, distances, ~good | far
 
 
 @contextlib.contextmanager
@@ -90,13 +98,9 @@ def _writer(target: str, distance: bool) -> Iterator[Callable[[Any, Any, Any], N
     fields = [pa.field("cluster", pa.int32()), *([pa.field("distance", pa.float64())] if distance else [])]
     schema = pa.schema(fields)
     with contextlib.ExitStack() as stack:
-        if target == "-":
-            sink: Any = stack.enter_context(pa.PythonFile(_KeptOpen(sys.stdout.buffer), mode="w"))
-            writer: Any = stack.enter_context(pacsv.CSVWriter(sink, schema))
-        else:
-            temporary = stack.enter_context(files.replacing(target))
-            kind = pq.ParquetWriter if target.lower().endswith(".parquet") else pacsv.CSVWriter
-            writer = stack.enter_context(kind(temporary, schema))
+        sink = stack.enter_context(pa.PythonFile(_Sink(stack.enter_context(writing(target))), mode="w"))
+        kind = pq.ParquetWriter if target.lower().endswith(".parquet") else pacsv.CSVWriter
+        writer: Any = stack.enter_context(kind(sink, schema))
 
         def write(labels: Any, distances: Any, bad: Any) -> None:
             mask = bad if bad.any() else None
@@ -108,19 +112,20 @@ def _writer(target: str, distance: bool) -> Iterator[Callable[[Any, Any, Any], N
         yield write
 
 
-class _KeptOpen:
-    """Standard output for pyarrow, which closes what it has written to."""
+class _Sink:
+    """What pyarrow writes to, as a file that it may close."""
 
     closed = False
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        self._write = write
 
-    def write(self, data: Any) -> int:
-        return int(self._stream.write(data))
+    def write(self, data: bytes) -> int:
+        self._write(data)
+        return len(data)
 
     def flush(self) -> None:
-        self._stream.flush()
+        """Do nothing: all is written at once."""
 
     def close(self) -> None:
-        self._stream.flush()
+        """Do nothing: whoever opened it closes it."""

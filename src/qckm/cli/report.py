@@ -7,9 +7,9 @@ from typing import Any
 import click
 import numpy as np
 
-from qckm import files
 from qckm.cli import options
-from qckm.cli.talk import Talk, stdout_bytes, talk_options
+from qckm.cli.paths import Input, Output
+from qckm.cli.talk import Talk, talk_options, write_bytes
 from qckm.models import Model, load_model
 from qckm.report import render
 from qckm.sources import Source, open_source, sample_rows
@@ -18,9 +18,11 @@ _SAMPLE = 2000
 
 
 @click.command()
-@click.argument("model_file", metavar="MODEL")
-@click.option("--data", multiple=True, help="Data to draw a sample of rows from, for the map and the verdict.")
-@click.option("--output", "-o", help="The HTML file. [default: stdout]")
+@click.argument("model_file", type=Input(), metavar="MODEL")
+@click.option(
+    "--data", type=Input(), multiple=True, help="Data to draw a sample of rows from, for the map and the verdict."
+)
+@click.option("--output", "-o", type=Output(), help="The HTML file. [default: stdout]")
 @click.option("--columns", "-c", type=options.ColumnNames(), help="Columns of the data. [default: the model's]")
 @talk_options
 def command(model_file: str, data: tuple[str, ...], output: str | None, columns: Any, talk: Talk) -> None:
@@ -48,8 +50,5 @@ def write_report(model: Model, source: Source | None, output: str) -> int:
             raise click.UsageError(f"Expected data of {model.centers.shape[1]} columns, got {source.n_features}.")
         sample = sample_rows(source, _SAMPLE, np.random.default_rng(0))
     data = render(model, sample).encode()
-    if output == "-":
-        stdout_bytes(data)
-    else:
-        files.write_atomically(output, data)
+    write_bytes(output, data)
     return len(data)

@@ -9,6 +9,7 @@ import click
 
 from qckm import checkpoints
 from qckm.cli import elsewhere, options, sketching
+from qckm.cli.paths import Output
 from qckm.cli.talk import Talk, duration, talk_options
 from qckm.planning import Plan
 from qckm.sketch import Sketch
@@ -16,7 +17,12 @@ from qckm.sketch import Sketch
 
 @click.command()
 @options.data_argument
-@click.option("--output", "-o", help="The .qckm file; {time} and {number} in it name snapshots. [default: stdout]")
+@click.option(
+    "--output",
+    "-o",
+    type=Output(resumable=True),
+    help="The .qckm file; {time} and {number} in it name snapshots. [default: stdout]",
+)
 @click.option("--clusters", "-k", type=click.IntRange(min=1), help="How many clusters the sketch is to be decoded to.")
 @options.operator_options
 @options.plan_options
@@ -58,7 +64,6 @@ def command(
     if operator_file is None and clusters is None and None in (wishes.scale, wishes.n_frequencies):
         raise click.UsageError("Give the number of clusters (-k), or --scale and --frequencies, or --operator FILE.")
     target = sketching.sketch_output(output)
-    sketching.require_folders(output)
     if talk.json and target == "-":
         raise click.UsageError("--json and the sketch both go to stdout: give the sketch a name with -o.")
     if every and target == "-":
@@ -88,6 +93,7 @@ def command(
     size = sketching.write_sketch(done.sketch, name())
     if target != "-":
         checkpoints.remove(checkpoints.path_of(target))
+    sketching.remark(done.sketch, talk)
     words = sketching.summary(done.sketch, size, done.source.n_bytes)
     talk.say(f"{name() if target != '-' else 'sketch'}: {words}, in {duration(done.seconds['sketch'])}")
     talk.facts({"output": name(), **sketching.facts_of(done, size)})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import shlex
 import sys
 import time
@@ -16,12 +14,13 @@ import click
 from qckm import checkpoints, files
 from qckm.checkpoints import Checkpoint
 from qckm.cli.progress import Progress
-from qckm.cli.talk import Talk, size
+from qckm.cli.talk import Talk, size, write_bytes
 from qckm.decode import Hints
-from qckm.errors import QckmError
+from qckm.errors import DecodeError, QckmError
 from qckm.operator import SketchOperator
 from qckm.planning import Plan, Planned, draw_operator
 from qckm.runs import OnBad, State, states
+from qckm.scale import PILOT_ROWS
 from qckm.sketch import Sketch
 from qckm.sources import Source, open_source
 
@@ -51,14 +50,6 @@ class Sketched:
     seconds: dict[str, float]
 
 
-def require_folders(*paths: str | None) -> None:
-    """Refuse outputs in folders that do not exist before hours of work, not after."""
-    for path in paths:
-        folder = os.path.dirname(path or "")
-        if folder and not os.path.isdir(folder):
-            raise FileNotFoundError(errno.ENOENT, "No such folder", folder)
-
-
 def load_operator(path: str) -> SketchOperator:
     """Return the operator of a .qckm file."""
     return read_sketch(path).operator
@@ -66,12 +57,15 @@ def load_operator(path: str) -> SketchOperator:
 
 def read_sketch(path: str) -> Sketch:
     """Read a sketch file, or standard input for "-"."""
-    if path == "-":
-        try:
-            return files.loads(sys.stdin.buffer.read())
-        except QckmError as error:
-            raise type(error)(f"standard input: {error}") from error
-    return files.load(path)
+    return parse_sketch(sys.stdin.buffer.read(), "standard input") if path == "-" else files.load(path)
+
+
+def parse_sketch(data: bytes, label: str) -> Sketch:
+    """Read a sketch from bytes; errors say whose they are."""
+    try:
+        return files.loads(data)
+    except QckmError as error:
+        raise type(error)(f"{label}: {error}") from error
 
 
 def open_job(job: Job) -> tuple[Source, SketchOperator | None]:
@@ -100,6 +94,8 @@ def sketch_job(
         planned = draw_operator(source, job.plan, want_hints)
     for words in planned.words:
         talk.say(words)
+    if want_hints:
+        _require_rows(source, planned, job.plan.n_clusters or 1)
     if start is None:
         start = State(planned.operator.empty())
     ready = time.perf_counter()
@@ -109,8 +105,16 @@ def sketch_job(
     done = time.perf_counter()
     if save and want_hints and done - ready >= job.checkpoint_every:
         save(state)  # decoding may be stopped, too: it need not cost another pass
-    remark(state.sketch, talk)
     return Sketched(state.sketch, source, planned.hints, {"prepare": ready - began, "sketch": done - ready})
+
+
+def _require_rows(source: Source, planned: Planned, n_clusters: int) -> None:
+    """Refuse more clusters than rows before the pass over them, where their number is known."""
+    rows = source.n_rows
+    if rows is None and planned.hints is not None and planned.hints.sketch.count < PILOT_ROWS:
+        rows = int(planned.hints.sketch.count)  # the pilot is all there is
+    if rows is not None and n_clusters > rows:
+        raise DecodeError(f"Expected n_clusters <= the {rows} row(s) read, got {n_clusters}: choose a smaller -k.")
 
 
 def _run(
@@ -240,13 +244,8 @@ def operator_facts(operator: SketchOperator) -> dict[str, Any]:
 
 def write_sketch(sketch: Sketch, output: str) -> int:
     """Write a sketch to a file or, for "-", to stdout; return its size."""
-    from qckm.cli.talk import stdout_bytes
-
     data = files.dumps(sketch)
-    if output == "-":
-        stdout_bytes(data)
-    else:
-        files.write_atomically(output, data)
+    write_bytes(output, data)
     return len(data)
 
 

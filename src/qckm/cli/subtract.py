@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from qckm.cli import sketching
+from qckm.cli.paths import Output
 from qckm.cli.talk import Talk, talk_options
 from qckm.errors import QckmError
 
@@ -12,7 +13,7 @@ from qckm.errors import QckmError
 @click.command()
 @click.argument("whole")
 @click.argument("parts", nargs=-1, required=True, metavar="PART...")
-@click.option("--output", "-o", help="The .qckm file. [default: stdout]")
+@click.option("--output", "-o", type=Output(), help="The .qckm file. [default: stdout]")
 @talk_options
 def command(whole: str, parts: tuple[str, ...], output: str | None, talk: Talk) -> None:
     """Take the rows of each PART out of WHOLE, exactly.

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import click
+
+from qckm import files
+from qckm.cli.paths import require_apart
 
 
 @dataclass(frozen=True)
@@ -27,11 +31,11 @@ class Talk:
     def facts(self, facts: dict[str, Any]) -> None:
         """Print a summary on stdout, if asked for."""
         if self.json:
-            click.echo(json.dumps(facts, indent=1))
+            print_line(json.dumps(facts, indent=1))
 
 
 def talk_options(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a verb --quiet and --json, as one argument `talk`."""
+    """Give a verb --quiet and --json, as one argument `talk`; look at its files before it starts."""
 
     @click.option("--quiet", "-q", is_flag=True, help="Say nothing but errors.")
     @click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON on stdout.")
@@ -39,15 +43,41 @@ def talk_options(verb: Callable[..., Any]) -> Callable[..., Any]:
     def with_talk(*, quiet: bool, as_json: bool, **arguments: Any) -> Any:
         if as_json and arguments.get("output") == "-":
             raise click.UsageError("--json and the output both go to stdout: give the output a name with -o.")
+        require_apart(click.get_current_context())
         return verb(talk=Talk(quiet, as_json), **arguments)
 
     return with_talk
 
 
-def stdout_bytes(data: bytes) -> None:
-    """Write bytes to stdout."""
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+def print_line(words: str) -> None:
+    """Print on stdout."""
+    with files.naming("standard output"):
+        click.echo(words)
+
+
+@contextlib.contextmanager
+def writing(target: str) -> Iterator[Callable[[bytes], None]]:
+    """Give a function that writes to stdout for "-", else to a file that appears whole, at the end, or not at all."""
+    with contextlib.ExitStack() as stack:
+        file: Any = sys.stdout.buffer
+        if target != "-":
+            # Without a buffer, which would fail once more on closing.
+            file = stack.enter_context(open(stack.enter_context(files.replacing(target)), "wb", buffering=0))
+
+        def write(data: bytes) -> None:
+            with files.naming("standard output" if target == "-" else target):
+                left = memoryview(data)
+                while left:
+                    left = left[file.write(left) :]
+                file.flush()
+
+        yield write
+
+
+def write_bytes(target: str, data: bytes) -> None:
+    """Write bytes to stdout for "-", else to a file."""
+    with writing(target) as write:
+        write(data)
 
 
 def size(number: float) -> str:

@@ -38,13 +38,16 @@ def worst(checks: list[Check]) -> Grade:
     return max((one.grade for one in checks), key=lambda grade: _ORDER[grade], default="fair")
 
 
-def _beside_kmeans(model: Model, sample: Floats) -> Check:
+def _beside_kmeans(model: Model, sample: Floats) -> Check | None:
     """Compare with k-means of the sample itself, which may keep rows: the rival where that is allowed."""
     from sklearn.cluster import KMeans
 
+    rows = (sample - sample.mean(axis=0)) / model.units
+    if len(np.unique(rows, axis=0)) <= len(model.centers):
+        return None  # a centroid on each row: no error to compare with
     _, distances = model.nearest(sample)
     with one_thread():
-        rival = KMeans(len(model.centers), n_init=5, random_state=0).fit((sample - sample.mean(axis=0)) / model.units)
+        rival = KMeans(len(model.centers), n_init=5, random_state=0).fit(rows)
     ratio = float((distances**2).sum() / rival.inertia_) if rival.inertia_ > 0 else 1.0
     words = (
         f"On a sample of {len(sample):,} rows the centroids' squared error is {ratio:.3f} times that of k-means fitted "

@@ -29,6 +29,7 @@ class CsvTable(Table):
     def __init__(self, open_stream: Callable[[], Peekable], label: str, path: str | None = None) -> None:
         self.label, self.path, self.once = label, path, path is None
         self.n_bytes = os.path.getsize(path) if path else None
+        self.faults: dict[int, str] = {}
         self._open = open_stream
         file, stream = self._opened()
         try:
@@ -70,10 +71,11 @@ class CsvTable(Table):
     def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
         """Yield rows; those before `first_row` are read and dropped."""
         file, stream = self._waiting or self._opened()
-        row = 0
+        row, line = 0, 1 + self.named
         try:
             for block in self._lines(stream):
-                rows = self._parse(block, selection)
+                rows = self._parse(block, selection, row, line)
+                line += block.count(b"\n")
                 start = min(len(rows), max(0, first_row - row))
                 row += len(rows)
                 for part in split(rows[start:], batch_rows):
@@ -105,7 +107,7 @@ class CsvTable(Table):
         if rest.strip() and not header:
             yield rest
 
-    def _parse(self, block: bytes, selection: Selection) -> Rows:
+    def _parse(self, block: bytes, selection: Selection, first_row: int, first_line: int) -> Rows:
         try:
             table = pacsv.read_csv(
                 pa.BufferReader(block),
@@ -116,23 +118,29 @@ class CsvTable(Table):
                 ),
             )
         except (pa.ArrowInvalid, pa.ArrowKeyError):
-            return self._parse_by_hand(block, selection)
+            return self._parse_by_hand(block, selection, first_row, first_line)
         out: Rows = np.empty((len(selection.names), table.num_rows), selection.dtype_of(False))
         with np.errstate(over="ignore"):
             for place, name in enumerate(selection.names):
                 out[place] = table.column(name).to_numpy()
         return out.T
 
-    def _parse_by_hand(self, block: bytes, selection: Selection) -> Rows:
+    def _parse_by_hand(self, block: bytes, selection: Selection, first_row: int, first_line: int) -> Rows:
         """Parse a block with a line that is none of ours: its cells become NaN, bad rows that have a place."""
-        places = [self._names.index(name) for name in selection.names]
-        rows = []
+        places, n_cells = [self._names.index(name) for name in selection.names], len(self._names)
+        rows: list[list[float]] = []
+        reader = csv.reader(io.StringIO(_text(block)), delimiter=self._delimiter)
         try:
-            for line in csv.reader(io.StringIO(_text(block)), delimiter=self._delimiter):
-                if not line:
+            for cells in reader:
+                if not cells:
                     continue
-                whole = len(line) == len(self._names)
-                rows.append([_number(line[place]) if whole else np.nan for place in places])
+                whole = len(cells) == n_cells
+                if not whole and not self.faults:
+                    line = first_line + reader.line_num - 1
+                    self.faults[first_row + len(rows)] = (
+                        f"expected {n_cells} fields, as the first line has, got {len(cells)} in line {line}"
+                    )
+                rows.append([_number(cells[place]) if whole else np.nan for place in places])
         except csv.Error as error:
             raise SourceError(f"{self.label}: cannot be read as CSV: {error}") from error
         with np.errstate(over="ignore"):

@@ -83,21 +83,23 @@ def _open(data: Any) -> list[Table]:
     return [arrays.ArrayTable(data)]
 
 
+def paths_of(path: str) -> list[str]:
+    """List the files that a path, a folder or a glob stands for, in the order they are read."""
+    path = os.path.expanduser(path)
+    if not os.path.exists(path) and glob.has_magic(path):
+        return sorted(name for name in glob.glob(path, recursive=True) if os.path.isfile(name))
+    return _files_in(path) if os.path.isdir(path) else [path]
+
+
 def _open_path(path: str) -> list[Table]:
     if path == "-":
         return [_open_stdin()]
-    path = os.path.expanduser(path)
-    if not os.path.exists(path) and glob.has_magic(path):
-        found = sorted(name for name in glob.glob(path, recursive=True) if os.path.isfile(name))
-        if not found:
-            raise SourceError(f"{path}: expected files, found none of that pattern.")
-        return [_open_one(name) for name in found]
-    if os.path.isdir(path):
-        inside = _files_in(path)
-        if not inside:
-            raise SourceError(f"{path}: expected data files ({', '.join(_DATA)}) in this folder, found none.")
-        return [_open_one(name) for name in inside]
-    return [_open_one(path)]
+    found = paths_of(path)
+    if not found and os.path.isdir(os.path.expanduser(path)):
+        raise SourceError(f"{path}: expected data files ({', '.join(_DATA)}) in this folder, found none.")
+    if not found:
+        raise SourceError(f"{path}: expected files, found none of that pattern.")
+    return [_open_one(name) for name in found]
 
 
 def _files_in(folder: str) -> list[str]:

@@ -31,7 +31,9 @@ def sample_rows(source: Source, size: int, rng: np.random.Generator) -> Rows:
         rows = _from_parts(source, parts, size, rng) if known else _reservoir(source.batches(), size, rng)
     rows = rows[np.isfinite(rows).all(axis=1)]
     if not len(rows):
-        raise RowsError(f"{source.tables[0].label}: expected rows of finite numbers, found none.")
+        table = source.tables[0]
+        why = "".join(f": {words}" for words in table.faults.values())
+        raise RowsError(f"{table.label}: expected rows of finite numbers, found none{why}.")
     return rows
 
 

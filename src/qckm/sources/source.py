@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -49,6 +49,7 @@ class Batch:
     names: tuple[str, ...]
     after: Position
     bytes_done: int
+    faults: Mapping[int, str] = field(default_factory=dict)
 
     def require_finite(self) -> None:
         """Raise an error that names file, row and column of the first value that is not a finite number."""
@@ -56,11 +57,16 @@ class Batch:
         if len(bad):
             row, column = bad[0]
             value = self.rows[row, column]
+            found = "nothing, NaN or text" if np.isnan(value) else value
+            words = f"expected finite numbers, got {found} in {self.place(row, column)}"
             raise RowsError(
-                f"{self.label}: expected finite numbers, got {'nothing, NaN or text' if np.isnan(value) else value} in "
-                f"row {self.first_row + row} (the first is 0), column {self.names[column]!r}. Mend the data, or leave "
+                f"{self.label}: {self.faults.get(self.first_row + row, words)}. Mend the data, or leave "
                 "such rows out and have them counted with --on-bad skip (on_bad='skip')."
             )
+
+    def place(self, row: int, column: int) -> str:
+        """Return where a value is, in words."""
+        return f"row {self.first_row + row} (the first is 0), column {self.names[column]!r}"
 
     def finite(self) -> npt.NDArray[np.bool_]:
         """Return which rows are finite throughout, (rows,)."""
@@ -134,7 +140,7 @@ class Source:
             row = begin.row if number == begin.table else 0
             for rows, taken in table.read(self.selection, row, batch_rows):
                 after = Position(number, row + len(rows))
-                yield Batch(rows, table.label, row, self.selection.names, after, before + taken)
+                yield Batch(rows, table.label, row, self.selection.names, after, before + taken, table.faults)
                 row += len(rows)
             before += table.n_bytes or 0
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ class Table(ABC):
     once: bool = False  # whether it can be read only once: a pipe
     n_rows: int | None = None
     n_bytes: int | None = None
+    faults: Mapping[int, str] = MappingProxyType({})  # what is wrong with a row as such; the first read has to do
 
     @abstractmethod
     def columns(self) -> list[Column]:

@@ -1,0 +1,76 @@
+"""Which of a verb's arguments are files it reads and files it writes: no output takes the place of another file."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import click
+
+from qckm import checkpoints, files
+from qckm.sources import paths_of
+
+Kind = TypeVar("Kind", "Input", "Output")
+
+
+class Input(click.Path):
+    """Files that are read: a path, a folder, a pattern, "-" for standard input. What is wrong is said on opening."""
+
+    def __init__(self) -> None:
+        super().__init__(readable=False, allow_dash=True)
+
+
+class Output(click.Path):
+    """A file that is written; its name has one of the endings, if there are any. "-" is standard output."""
+
+    def __init__(self, *endings: str, resumable: bool = False) -> None:
+        super().__init__(readable=False, allow_dash=True)
+        self.endings, self.resumable = endings, resumable
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse a name of no format."""
+        if value != "-" and self.endings and not value.lower().endswith(self.endings):
+            self.fail(f"expected a name that ends in {', '.join(self.endings)}, got {value!r}.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def require_apart(context: click.Context) -> None:
+    """Refuse, before any work, outputs that would take the place of an input or of each other, or cannot be written."""
+    inputs = [path for _, path in _given(context, Input)]
+    outputs = [path for _, path in _given(context, Output)]
+    # Those are written beside the output, and removed at the end.
+    outputs += [checkpoints.path_of(path) for kind, path in _given(context, Output) if kind.resumable]
+    for one, other in itertools.combinations(outputs, 2):
+        if _same(one, other):
+            raise click.UsageError(f"Expected different files to write to, got {one} twice: give each its own name.")
+    for output in filter(os.path.isfile, outputs):
+        for given in inputs:
+            if any(_same(output, path) for path in paths_of(given)):
+                raise click.UsageError(
+                    f"Expected an output that is no input, got {output}, which would be overwritten: name another file."
+                )
+    for output in outputs:
+        files.require_replaceable(output)
+
+
+def _given(context: click.Context, kind: type[Kind]) -> Iterator[tuple[Kind, str]]:
+    """Yield the files that arguments of a kind name."""
+    for param in context.command.params:
+        if isinstance(param.type, kind):
+            given = context.params[param.name or ""] or ()
+            for path in [given] if isinstance(given, str) else given:
+                if not _is_stream(path):
+                    yield param.type, path
+
+
+def _is_stream(path: str) -> bool:
+    """Whether a path has no content to lose; /dev/stdout is one even where it is sent to a file."""
+    return path == "-" or files.is_device(path) or os.path.dirname(os.path.abspath(path)) in ("/dev", "/dev/fd")
+
+
+def _same(one: str, other: str) -> bool:
+    if os.path.exists(one) and os.path.exists(other):
+        return os.path.samefile(one, other)
+    return os.path.realpath(one) == os.path.realpath(other)
