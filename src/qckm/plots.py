@@ -186,12 +186,14 @@ def phase_diagram(
     # Cells stand side by side whatever their values, so that a grid of powers of two shows as one of equal cells.
     image = ax.imshow(rates.T, origin="lower", aspect="auto", cmap="gray", vmin=0, vmax=1)
     legend: list[Artist] = []
+    heights = [np.full(values.size, np.nan)]
     colours = ["red", "gold", "deepskyblue", "limegreen"]
     for (name, curve), colour in zip(curves.items(), colours * len(curves), strict=False):
         with np.errstate(divide="ignore", invalid="ignore"):  # 0 and less are beyond the grid
             # Rounded, so that what lies on the edge of the grid is not beyond it by its last bit.
             at, grid = np.log(curve).round(9), np.log(ratios).round(9)
         height = np.interp(at, grid, np.arange(ratios.size), left=np.nan, right=np.nan)
+        heights.append(height)
         legend += ax.plot(height, "o-" if colour == "red" else "o:", color=colour, ms=4, lw=2, label=name)
     if np.isnan(rates).any():  # these cells are transparent, and every plain grey is a rate
         hatched: dict[str, Any] = {"facecolor": "0.85", "edgecolor": "0.4", "hatch": "xxx", "linewidth": 0}
@@ -200,7 +202,9 @@ def phase_diagram(
     ax.set(xticks=np.arange(values.size), xticklabels=[f"{value:g}" for value in values], xlabel=label)
     ax.set(yticks=np.arange(ratios.size), yticklabels=[f"{ratio:g}" for ratio in ratios], ylabel="m / nK")
     if legend:
-        ax.legend(handles=legend, fontsize=8, loc="lower right")
+        # At the right, where the lines are not.
+        low = (np.concatenate([height[-(values.size // 3) :] for height in heights]) < (ratios.size - 1) / 2).any()
+        ax.legend(handles=legend, fontsize=8, loc="upper right" if low else "lower right")
     _figure(ax).colorbar(image, ax=ax, label="success rate")
     return ax
 

@@ -87,6 +87,7 @@ def test_a_pilot_is_seen_through_the_same_octave():
     assert ratio(X, found.centers) < 1.02
 
 
+@pytest.mark.filterwarnings("ignore::qckm.errors.SaturationWarning")
 def test_neither_noise_nor_one_cluster_for_all_is_chosen():
     X = rows()
     for scale in (0.08, 1.25):  # … 2.56, all but the last two too fine; … 40, all but the first three too coarse
