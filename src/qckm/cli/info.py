@@ -58,12 +58,16 @@ def _facts(data: bytes, label: str) -> dict[str, Any]:
 
 def sketch_facts(sketch: Sketch) -> dict[str, Any]:
     """Return what is worth knowing of a sketch."""
-    lower, upper = sketch.bounds
+    (lower, upper), (least, greatest) = sketch.bounds, sketch.operator.reach
     return {
         "rows": sketch.count,
         "skipped": sketch.skipped,
         "saturated": sketch.saturated,
         **sketching.operator_facts(sketch.operator),
+        "steps": sketch.operator.steps.tolist(),
+        "origin": sketch.operator.origin.tolist(),
+        "reaches from": least.tolist(),
+        "reaches to": greatest.tolist(),
         "least": lower.tolist() if sketch.count else None,
         "greatest": upper.tolist() if sketch.count else None,
     }
