@@ -58,6 +58,13 @@ def test_the_verdict_is_that_of_the_worst_check(rng):
     assert verdict.worst(verdict.check(poor, None)) == "poor"
 
 
+@pytest.mark.parametrize("converged, grade", [(True, "good"), (False, "poor"), (None, "good")])
+def test_the_decoder_is_heard(rng, converged, grade):
+    checks = verdict.check(model_of(rng, rows=1000, saturated=0, explained=0.99, converged=converged), None)
+    assert verdict.worst(checks) == grade
+    assert ("The decoder's verdict" in [one.title for one in checks]) == (converged is not None)
+
+
 def test_wrong_centroids_are_found_out_by_a_sample(rng):
     centers = rng.normal(size=(4, 3)) * 20
     sample = centers[rng.integers(4, size=500)] + rng.normal(size=(500, 3))

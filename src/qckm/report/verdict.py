@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from qckm.decode import POOR_FIT
 from qckm.models import Model
 from qckm.rows import Floats
 from qckm.threads import one_thread
@@ -27,7 +28,7 @@ class Check:
 def check(model: Model, sample: Floats | None) -> list[Check]:
     """Look at everything that is known of a model; what is not known is left out."""
     facts = model.facts
-    found = [_explained(model), _clipped(facts), _skipped(facts), _sizes(model)]
+    found = [_believed(facts), _explained(model), _clipped(facts), _skipped(facts), _sizes(model)]
     if sample is not None and len(sample) > 5 * len(model.centers):
         found.insert(0, _beside_kmeans(model, sample))
     return [one for one in found if one is not None]
@@ -54,6 +55,15 @@ def _beside_kmeans(model: Model, sample: Floats) -> Check | None:
         "to that very sample (best of 5)."
     )
     return Check(_graded(ratio, 1.06, 1.25), "Beside k-means", words)
+
+
+def _believed(facts: dict[str, Any]) -> Check | None:
+    """Pass on what the decoder itself thinks; CL-OMPR has no opinion."""
+    converged = facts.get("converged")
+    if converged is None:
+        return None
+    grade: Grade = "good" if converged else "poor"
+    return Check(grade, "The decoder's verdict", "These centroids are to be believed." if converged else POOR_FIT)
 
 
 def _explained(model: Model) -> Check | None:
