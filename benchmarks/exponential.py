@@ -33,6 +33,4 @@ def rows() -> Rows:
         times = ratio(lambda: exponential.sketch(X, n_jobs=1), lambda: one_bit.sketch(X, n_jobs=1))
         yield Row("one-bit paired against exponential, same frequencies, n = 10", 1.5, times)
         times = ratio(numpy, lambda: triangle.sketch(X, n_jobs=1), 5)
-        yield Row(
-            "a table (triangle, paired) against chunked NumPy cos and sin, n = 10", 3, times
-        )
+        yield Row("a table (triangle, paired) against chunked NumPy cos and sin, n = 10", 3, times)

@@ -24,6 +24,4 @@ def rows() -> Rows:
             times = ratio(
                 lambda op=alone, X=X: op.sketch(X, n_jobs=1), lambda op=shared, X=X: op.sketch(X, n_jobs=1), 5
             )
-        yield Row(
-            f"five octaves, shared projection, {signature}, n = {n}, m = 500", target, times
-        )
+        yield Row(f"five octaves, shared projection, {signature}, n = {n}, m = 500", target, times)
