@@ -261,7 +261,7 @@ def test_a_selection_marks_the_chosen_number(ax):
 def test_a_selection_fits_a_figure_of_default_margins(ax):
     count = qckm.choose_n_clusters(two_places(), ks=range(1, 4), random_state=0)
     count = replace(count, objectives=np.array([0.3, 0.2, 0.1]), criterion=np.array([-12345.0, -12400.0, -12500.0]))
-    plots.selection(replace(count, noise=0.1), ax)
+    plots.selection(count, ax)
     ax.figure.canvas.draw()
     inside, drawn = ax.figure.bbox, ax.figure.get_tightbbox().transformed(ax.figure.dpi_scale_trans)
     assert inside.x0 <= drawn.x0
@@ -271,7 +271,7 @@ def test_a_selection_fits_a_figure_of_default_margins(ax):
 
 def test_a_selection_of_one_number_has_a_whole_tick_and_no_invisible_noise(ax):
     count = qckm.choose_n_clusters(two_places(), ks=[2], random_state=0)
-    plots.selection(replace(count, noise=0.0), ax)
+    plots.selection(replace(count, by_chance=0 * count.by_chance), ax)
     left, right = ax.get_xlim()
     assert [tick for tick in ax.get_xticks() if left <= tick <= right] == [2]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["misfit", "criterion", "chosen: K = 2"]

@@ -314,7 +314,7 @@ def convergence(
 
 
 def selection(count: ClusterCount, ax: Axes | None = None) -> Axes:
-    """Draw what `choose_n_clusters` saw: the misfit of each K, the sampling noise, and the criterion with its minimum.
+    """Draw what `choose_n_clusters` saw: the misfit of each K, what chance may leave, and the criterion.
 
     Parameters
     ----------
@@ -331,8 +331,8 @@ def selection(count: ClusterCount, ax: Axes | None = None) -> Axes:
     from matplotlib.ticker import LogFormatter, MaxNLocator
 
     lines = ax.plot(count.ks, count.objectives, "o-", ms=4, label="misfit")
-    if count.noise > 0:  # 0 has no place on a logarithmic axis
-        lines.append(ax.axhline(count.noise, color="0.6", ls="--", lw=1, label="sampling noise"))
+    if (count.by_chance > 0).any():  # 0 has no place on a logarithmic axis
+        lines += ax.plot(count.ks, count.by_chance, "--", color="0.6", lw=1, label="what chance may leave")
     ax.set(yscale="log", xlabel="clusters K", ylabel="misfit to the sketch")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     # Default margins have no room for a label beside "3 × 10⁻¹" on the left, nor beside "−12345" on the right.
