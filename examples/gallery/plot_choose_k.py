@@ -2,8 +2,8 @@
 How many clusters?
 ==================
 
-One sketch, decoded for every K. The misfit falls until the true number is reached, and then lies below what the randomness
-of the rows may leave: there is nothing more to explain.
+One sketch, decoded for every K. The misfit falls until the true number is reached, and then lies below what the
+randomness of the rows may leave: there is nothing more to explain.
 """
 
 # %%
