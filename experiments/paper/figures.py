@@ -147,7 +147,7 @@ def radians_figure(folder: Path, images: Path) -> list[str]:
         if points:
             some = True
             x, y, low, high = np.array(sorted(points)).T
-            ax.errorbar(x, y, [y - low, high - y], fmt="o-", ms=4, capsize=3, label=name)
+            ax.errorbar(x, y, np.stack([y - low, high - y]), fmt="o-", ms=4, capsize=3, label=name)
     if not some:
         return []
     for figure, ratio in PAPER.items():

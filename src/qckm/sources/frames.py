@@ -48,8 +48,8 @@ def read_frame(frame: Any) -> pa.RecordBatchReader:
         return pa.RecordBatchReader.from_batches(frame.schema, [frame])
     if hasattr(frame, "to_arrow_reader"):  # a DuckDB relation
         return frame.to_arrow_reader(_BATCH_ROWS)
-    if hasattr(frame, "fetch_arrow_reader"):  # the same, before DuckDB 2
-        return frame.fetch_arrow_reader(_BATCH_ROWS)
+    if hasattr(frame, "fetch_arrow_reader"):  # the same, before DuckDB 2: it must be told to begin anew
+        return frame.execute().fetch_arrow_reader(_BATCH_ROWS)
     if not hasattr(frame, "to_batches") and hasattr(frame, "to_arrow"):  # a polars frame
         frame = frame.to_arrow()
     if hasattr(frame, "to_batches"):  # an Arrow table or dataset
