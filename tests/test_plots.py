@@ -294,3 +294,8 @@ except ImportError as error:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert 'pip install "qckm[plot]"' in done.stdout, done.stderr
+
+
+def test_errors_that_are_all_gaps_can_be_drawn(ax):
+    plots.convergence([1, 2, 4], {"a": [np.nan, 0, -1]}, ax=ax)
+    ax.figure.canvas.draw()

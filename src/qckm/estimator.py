@@ -93,7 +93,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     objective_ : float
         Distance between the sketch and the model, squared; the model may have more than K clusters, as on real data.
     explained_ : float
-        Share of the sketch's energy that K clusters explain, each a Gaussian.
+        Share of the sketch's energy that K clusters explain: Gaussians, or CL-OMPR's points.
     converged_ : bool or None
         The decoder's verdict: whether the centroids explain the sketch, to its noise or at least stably.
     n_iter_ : int
@@ -302,7 +302,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
 
     @property
     def explained_(self) -> float:
-        """The share of the sketch's energy that K clusters explain, each a Gaussian."""
+        """The share of the sketch's energy that K clusters explain."""
         return self._decode().explained
 
     @property

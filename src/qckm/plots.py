@@ -307,7 +307,9 @@ def convergence(
         above = 1.3 * np.fmax.reduce([y / power for y in curves.values()], axis=None, initial=0.0)
         if above > 0:
             ax.plot(x, above * power, "--", color=_ink(ax), lw=1, label=f"slope {_minus(f'{rate:g}')}")
-    ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
+    ax.set(xscale="log", xlabel=xlabel, ylabel=ylabel)
+    if any(np.isfinite(y).any() for y in curves.values()):  # nothing at all has no place on a logarithmic axis
+        ax.set_yscale("log")
     if curves:
         ax.legend(fontsize=8)
     return ax

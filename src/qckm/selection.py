@@ -8,6 +8,7 @@ information criterion.
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -16,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from qckm.decode import Clustering, decode
-from qckm.errors import DecodeError, PoorFitWarning, warn
+from qckm.decode import Clustering, decode, warn_of_clipping
+from qckm.errors import DecodeError, PoorFitWarning, SaturationWarning, warn
 from qckm.random import spawn
 from qckm.sketch import Sketch
 
 if TYPE_CHECKING:
     from qckm.decode.fitting import Mixture
+    from qckm.decode.model import SketchModel
 
 Floats = npt.NDArray[np.float64]
 
@@ -30,6 +32,11 @@ Floats = npt.NDArray[np.float64]
 _LEAST_WIDTH = 0.1
 # The price of unequal widths, of the sampling noise.
 _EVENNESS = 1e-4
+# Rows with less noise a measurement are all alike.
+_ALIKE = 1e-9
+# Clusters so narrow that fitting them is a matter of high harmonics may leave this many times the noise, and be right.
+_ABOVE = 3.0
+_LOOK = "Look at the curve (qckm.plots.selection) rather than at its minimum."
 # Misfits are compared here, so that low frequencies count: more harmonics than decoding needs.
 _N_HARMONICS = 12
 
@@ -56,7 +63,7 @@ class ClusterCount:
         leaves of the fewest clusters that explain the sketch.
     noise : float
         The squared distance that the randomness of the rows alone puts between a sketch and its expectation:
-        `Sketch.sampling_noise()`.
+        `Sketch.sampling_noise()`; where weights are no whole numbers, that of 10 000 rows or more.
     clusterings : tuple of Clustering
         What was decoded, by K.
     """
@@ -87,7 +94,8 @@ def choose_n_clusters(sketch: Sketch, ks: Iterable[int] = range(1, 11), **how: A
     Parameters
     ----------
     sketch : Sketch
-        Weights of rows count as repeats. Of one at several scales, that octave counts which suits the largest K.
+        Whole weights of rows count as repeats; of others the noise is not known, and a warning says so. Of a sketch at
+        several scales, that octave counts which suits the largest K.
     ks : iterable of int, default 1 … 10
         The numbers of clusters to try, as far as there are rows.
     **how
@@ -96,7 +104,7 @@ def choose_n_clusters(sketch: Sketch, ks: Iterable[int] = range(1, 11), **how: A
     Returns
     -------
     ClusterCount
-        With a `PoorFitWarning` where none of the numbers explains the sketch.
+        With a `PoorFitWarning` where none of the numbers explains the sketch, or that cannot be known.
 
     Examples
     --------
@@ -108,8 +116,10 @@ def choose_n_clusters(sketch: Sketch, ks: Iterable[int] = range(1, 11), **how: A
     3
     """
     tried = _to_try(sketch, ks)
+    warn_of_clipping(sketch)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorFitWarning)  # too few clusters fit poorly: that is what is compared here
+        warnings.simplefilter("ignore", SaturationWarning)  # said once
         octave = None
         if sketch.operator.octaves > 1:
             octave = decode(sketch, tried[-1], **how).octave
@@ -120,15 +130,18 @@ def choose_n_clusters(sketch: Sketch, ks: Iterable[int] = range(1, 11), **how: A
     # A centre, a weight and a width each.
     unknowns = np.array(tried) * (n + 2)
     explain = np.flatnonzero(objectives <= by_chance)
-    floor = by_chance[explain[0]] if explain.size else 0.0
+    floor, alike = by_chance[explain[0]] if explain.size else 0.0, noise <= _ALIKE * M
+    if alike:  # one cluster is all there is, whatever high harmonics say
+        floor = objectives.max()
     # The whisper keeps the logarithm of a perfect match of no noise finite.
     criterion = M * np.log(np.maximum(objectives, floor) / M + 1e-12) + unknowns * np.log(M)
     chosen = int(np.argmin(criterion))
-    if len(tried) > 1 and objectives[chosen] > max(by_chance[chosen], noise):
+    if len(tried) > 1 and not sketch.exact:
+        warn(f"Weights are no whole numbers: what chance leaves of the sketch is not known. {_LOOK}", PoorFitWarning)
+    elif len(tried) > 1 and not (alike or explain.size) and objectives[chosen] > _ABOVE * noise:
         warn(
             f"None of the numbers of clusters tried, {tried[0]} to {tried[-1]}, explains the sketch: there are more, "
-            "they are no round Gaussians, or rows have weights, of which the noise is not known. Look at the curve "
-            "(qckm.plots.selection) rather than at its minimum.",
+            f"or they are no round Gaussians. {_LOOK}",
             PoorFitWarning,
         )
     return ClusterCount(
@@ -145,13 +158,15 @@ def choose_n_clusters(sketch: Sketch, ks: Iterable[int] = range(1, 11), **how: A
 
 def _to_try(sketch: Sketch, ks: Iterable[int]) -> list[int]:
     """Return the numbers of clusters, increasing, that a sketch of so many rows can have."""
+    if not isinstance(sketch, Sketch):
+        raise DecodeError(f"Expected a Sketch, got {type(sketch).__name__}.")
     try:
-        tried = sorted(set(ks))
+        tried = sorted({operator.index(K) for K in ks})
     except TypeError as error:
         raise DecodeError(f"Expected numbers of clusters to try, such as range(1, 11), got {ks!r:.80}.") from error
     if not tried:
         raise DecodeError("Expected at least one number of clusters to try, got none.")
-    possible = [K for K in tried if sketch.count >= K] if isinstance(sketch, Sketch) and sketch.exact else tried
+    possible = [K for K in tried if sketch.count >= K] if sketch.exact else tried
     return possible or tried[:1]  # which decoding then refuses, with the reason
 
 
@@ -181,7 +196,17 @@ def _misfits(sketch: Sketch, clusterings: tuple[Clustering, ...], random_state: 
         candidates = [search.fit(start, 300, "own", evenness) for start in starts]
         fits.append(min(candidates, key=lambda mixture: mixture.misfit))
     by_chance = [expected_misfit(model, mixture, False, rng).by_chance for mixture in fits]
-    return np.array([mixture.misfit for mixture in fits]), np.array(by_chance), model.noise
+    return np.array([_distance(sketch, model, mixture) for mixture in fits]), np.array(by_chance), model.noise
+
+
+def _distance(sketch: Sketch, model: SketchModel, mixture: Mixture) -> float:
+    """Return how far a sketch is from that of a mixture, squared, through every harmonic: narrow clusters have many."""
+    from qckm.decode.held_out import Density, predict
+
+    points, weights, widths, axes, _ = mixture
+    density = Density(model.to_centers(points), weights, np.sqrt(widths) * model.spread, axes * model.length)
+    everything = predict(sketch.operator, density, sketch.operator.signature.harmonics.size)
+    return float(((sketch.values() - everything) ** 2).sum())
 
 
 def _mixture(points: Floats, weights: Floats, spreads: Floats) -> Mixture:

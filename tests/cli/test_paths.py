@@ -48,6 +48,7 @@ def work(folder, facts):
         "encode rows.csv --operator op.qckm -o rows.csv",
         "encode rows.csv --operator op.qckm -o op.qckm",
         "pool rows.csv --operator op.qckm -o rows.csv",
+        "pool rows.csv --like s.qckm -o s.qckm",
         "export-c op.qckm -o op.qckm",
         "report model.json -o model.json",
         "report model.json --data rows.csv -o rows.csv",
@@ -59,6 +60,31 @@ def test_no_output_takes_the_place_of_another_file(work, qckm_, words):
     assert (code, out) == (2, b"")
     assert "Error: Expected" in err
     assert contents(work) == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "fit rows.csv -k 3 --report -",
+        "fit rows.csv -k 3 -o - --sketch -",
+        "fit rows.csv -k 3 -o new.json --sketch - --report -",
+        "fit rows.csv -k 3 -o new.json --report - --json",
+        "decode s.qckm -k 3 -o - --json",
+        "merge s.qckm --json",
+    ],
+)
+def test_one_thing_goes_to_stdout(work, qckm_, words):
+    before = contents(work)
+    code, out, err = qckm_(*words.split())
+    assert (code, out) == (2, b"")
+    assert "stdout" in err
+    assert contents(work) == before
+
+
+def test_a_name_that_is_all_ending_is_refused_before_the_work(work, qckm_):
+    code, _, err = qckm_("fit", "rows.csv", "-k", 3, "-o", ".json")
+    assert code == 2
+    assert "expected a name that ends in .json" in err
 
 
 def test_sums_are_updated_in_place(work, facts):

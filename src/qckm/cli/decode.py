@@ -14,7 +14,10 @@ from qckm.models import ENDINGS, Model
 @click.argument("sketch", type=Input())
 @options.clusters_option
 @click.option(
-    "--output", "-o", type=Output(*ENDINGS), help="model.json, .csv, .parquet or .npz. [default: CSV on stdout]"
+    "--output",
+    "-o",
+    type=Output(*ENDINGS, in_json=True),
+    help="model.json, .csv, .parquet or .npz. [default: CSV on stdout]",
 )
 @options.decode_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
@@ -44,4 +47,4 @@ def command(sketch: str, clusters: int, output: str | None, decoder: str, n_init
         "seconds": {"decode": seconds},
     }
     decoding.write_model(Model.of(clustering, found.operator, facts), target, talk)
-    talk.say(f"{clusters} clusters explain {clustering.explained:.1%} of the sketch, in {duration(seconds)}")
+    talk.say(f"K = {clusters} explains {clustering.explained:.1%} of the sketch, in {duration(seconds)}")

@@ -20,7 +20,7 @@ from qckm.planning import Plan, decoder_seed, hints_for
 @click.option(
     "--output",
     "-o",
-    type=Output(*ENDINGS, resumable=True),
+    type=Output(*ENDINGS, resumable=True, in_json=True),
     help="model.json, .csv, .parquet or .npz. [default: CSV on stdout]",
 )
 @click.option("--sketch", "sketch_output", type=Output(), help="Keep the sketch, too, as this .qckm file.")
@@ -101,4 +101,4 @@ def command(
         from qckm.cli.report import write_report
 
         write_report(model, None if done.source.once else done.source, report_output)
-    talk.say(f"{clusters} clusters explain {clustering.explained:.1%} of the sketch, in {duration(seconds)}")
+    talk.say(f"K = {clusters} explains {clustering.explained:.1%} of the sketch, in {duration(seconds)}")

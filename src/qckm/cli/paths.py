@@ -23,21 +23,31 @@ class Input(click.Path):
 
 
 class Output(click.Path):
-    """A file that is written; its name has one of the endings, if there are any. "-" is standard output."""
+    """A file that is written; its name has one of the endings, if there are any. "-" is standard output.
 
-    def __init__(self, *endings: str, resumable: bool = False) -> None:
+    Parameters
+    ----------
+    *endings : str
+    resumable : bool
+        Whether a checkpoint is kept beside it.
+    in_json : bool
+        Whether, without a name, it is part of what --json prints.
+    """
+
+    def __init__(self, *endings: str, resumable: bool = False, in_json: bool = False) -> None:
         super().__init__(readable=False, allow_dash=True)
-        self.endings, self.resumable = endings, resumable
+        self.endings, self.resumable, self.in_json = endings, resumable, in_json
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Refuse a name of no format."""
-        if value != "-" and self.endings and not value.lower().endswith(self.endings):
+        if value != "-" and self.endings and os.path.splitext(value)[1].lower() not in self.endings:
             self.fail(f"expected a name that ends in {', '.join(self.endings)}, got {value!r}.", param, ctx)
         return super().convert(value, param, ctx)
 
 
 def require_apart(context: click.Context) -> None:
     """Refuse, before any work, outputs that would take the place of an input or of each other, or cannot be written."""
+    _require_one_on_stdout(context)
     inputs = [path for _, path in _given(context, Input)]
     outputs = [path for _, path in _given(context, Output)]
     # Those are written beside the output, and removed at the end.
@@ -53,6 +63,18 @@ def require_apart(context: click.Context) -> None:
                 )
     for output in outputs:
         files.require_replaceable(output)
+
+
+def _require_one_on_stdout(context: click.Context) -> None:
+    as_json = context.params["as_json"]
+    count = int(as_json)
+    for param in context.command.params:
+        if isinstance(param.type, Output):
+            path = context.params[param.name or ""]
+            by_default = path is None and param.name == "output" and not (as_json and param.type.in_json)
+            count += path == "-" or by_default
+    if count > 1:
+        raise click.UsageError("Only one thing can go to stdout, the output, another or --json: name a file with -o.")
 
 
 def _given(context: click.Context, kind: type[Kind]) -> Iterator[tuple[Kind, str]]:

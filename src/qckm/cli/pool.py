@@ -23,7 +23,7 @@ _MOST_COMPLAINTS = 20
 
 @click.command()
 @click.argument("bits", type=Input(), nargs=-1, required=True, metavar="BITS...")
-@click.option("--operator", "--like", "operator_file", required=True, help="The operator's .qckm file.")
+@click.option("--operator", "--like", "operator_file", type=Input(), required=True, help="The operator's .qckm file.")
 @click.option("--messages", is_flag=True, help="The files hold messages of sensors. [default: if one is a folder]")
 @click.option("--output", "-o", type=Output(), help="The .qckm file. [default: stdout]")
 @talk_options

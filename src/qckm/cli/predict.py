@@ -49,8 +49,6 @@ def command(
     With --on-bad skip, bad rows keep their place, with an empty label.
     """
     target = output or "-"
-    if target == "-" and talk.json:
-        raise click.UsageError("--json and the labels both go to stdout: give the labels a name with -o.")
     model = load_model(model_file)
     source = open_source(list(data), columns, dtype, usual=model.feature_names)
     if source.n_features != model.centers.shape[1]:

@@ -33,8 +33,6 @@ def command(model_file: str, data: tuple[str, ...], output: str | None, columns:
       qckm report model.json -o report.html
       qckm report model.json --data 'data/*.parquet' -o report.html
     """
-    if talk.json and output in (None, "-"):
-        raise click.UsageError("--json and the report both go to stdout: give the report a name with -o.")
     model = load_model(model_file)
     source = open_source(list(data), columns, usual=model.feature_names) if data else None
     size = write_report(model, source, output or "-")

@@ -64,8 +64,6 @@ def command(
     if operator_file is None and clusters is None and None in (wishes.scale, wishes.n_frequencies):
         raise click.UsageError("Give the number of clusters (-k), or --scale and --frequencies, or --operator FILE.")
     target = sketching.sketch_output(output)
-    if talk.json and target == "-":
-        raise click.UsageError("--json and the sketch both go to stdout: give the sketch a name with -o.")
     if every and target == "-":
         raise click.UsageError("Snapshots need a name: -o snapshot.qckm, or -o 'snapshots/{time}.qckm'.")
     if engine or address:

@@ -261,4 +261,4 @@ def summary(sketch: Sketch, n_bytes: int, source_bytes: int | None) -> str:
     shrunk = (
         f", {source_bytes / n_bytes:,.0f} times less than the data" if source_bytes and source_bytes > n_bytes else ""
     )
-    return f"{sketch.count:,} rows in {size(n_bytes)}{shrunk}"
+    return f"{sketch.count:,} row{'s' * (sketch.count != 1)} in {size(n_bytes)}{shrunk}"

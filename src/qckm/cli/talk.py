@@ -41,8 +41,6 @@ def talk_options(verb: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON on stdout.")
     @functools.wraps(verb)
     def with_talk(*, quiet: bool, as_json: bool, **arguments: Any) -> Any:
-        if as_json and arguments.get("output") == "-":
-            raise click.UsageError("--json and the output both go to stdout: give the output a name with -o.")
         require_apart(click.get_current_context())
         return verb(talk=Talk(quiet, as_json), **arguments)
 

@@ -26,6 +26,8 @@ Floats = npt.NDArray[np.float64]
 
 # More than a decoder needs at the scale it is made for: at coarse ones, clusters hardly blur the jumps of a signature.
 _N_HARMONICS = 41
+# A harmonic that is damped by e to the minus this, or more, is gone.
+_GONE = 40.0
 # A fit with hardly fewer unknowns than measurements: nobody knows its error, but it is some times that of the fit.
 _LEAST_FREEDOM = 0.2
 
@@ -60,8 +62,8 @@ def scores(errors: Floats, fitted: Sequence[float]) -> Floats:
     return total
 
 
-def predict(operator: SketchOperator, density: Density) -> Floats:
-    """Return what an operator would measure of a density, (M,)."""
+def predict(operator: SketchOperator, density: Density, n_harmonics: int = _N_HARMONICS) -> Floats:
+    """Return what an operator would measure of a density, (M,), through the harmonics below a number."""
     centers, weights, spreads, axes = density
     omega = operator.frequencies
     phases = (centers - operator.origin) @ omega + operator.phases
@@ -71,8 +73,10 @@ def predict(operator: SketchOperator, density: Density) -> Floats:
     harmonics = operator.signature.harmonics
     quarters = np.array([1, 1j] if operator.paired else [1])
     values = np.full((len(quarters), phases.shape[1]), harmonics[0].real)
-    for h in range(1, min(_N_HARMONICS, len(harmonics))):
-        if harmonics[h] != 0:
+    for h in range(1, min(n_harmonics, len(harmonics))):
+        if h**2 * blurs.min() > _GONE:
+            break
+        if abs(harmonics[h]) > 1e-9:
             blurred = shares @ np.exp(1j * h * phases - h**2 * blurs)
             values += 2 * (harmonics[h] * np.multiply.outer(quarters**h, blurred)).real
     return values.ravel()

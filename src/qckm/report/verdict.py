@@ -12,6 +12,9 @@ from qckm.models import Model
 from qckm.rows import Floats
 from qckm.threads import one_thread
 
+# A share of a sketch that is well explained. Of a one-bit sketch of points, the harmonics that are modelled are 94 %.
+_WELL = 0.9
+
 Grade = Literal["good", "fair", "poor"]
 _ORDER: dict[Grade, int] = {"good": 0, "fair": 1, "poor": 2}
 
@@ -70,10 +73,11 @@ def _explained(model: Model) -> Check | None:
     share = model.facts.get("explained")
     if share is None:
         return None
-    words = f"{len(model.centers)} clusters, as Gaussians, explain {share:.1%} of the sketch's energy."
-    if share < 0.95:
+    K = len(model.centers)
+    words = f"{K} {'cluster explains' if K == 1 else 'clusters explain'} {share:.1%} of the sketch's energy."
+    if share < _WELL:
         words += " More of them may explain more; or the clusters have another shape."
-    return Check(_graded(1 - share, 0.05, 0.25), "Match with the sketch", words)
+    return Check(_graded(1 - share, 1 - _WELL, 0.25), "Match with the sketch", words)
 
 
 def _clipped(facts: dict[str, Any]) -> Check | None:
