@@ -1,4 +1,5 @@
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -40,6 +41,15 @@ def test_weights_are_the_shares_of_the_labels_also_where_clusters_are_no_gaussia
     X = 6 * rng.choice(2, p=[0.8, 0.2], size=(20_000, 2)) + rng.exponential(size=(20_000, 2))
     km = CompressiveKMeans(6, random_state=0).fit(X)
     np.testing.assert_allclose(km.cluster_weights_, np.bincount(km.labels_, minlength=6) / len(X), atol=0.03)
+
+
+def test_clipped_rows_are_told_once_also_with_centroids_to_begin_from(clusters):
+    X = np.concatenate([clusters[0], [[1e9, 0, 0]]])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        CompressiveKMeans(4, init=X[:4], compute_labels=False, random_state=0).fit(X)
+    assert [warning.category for warning in caught].count(SaturationWarning) == 1
+    assert {warning.filename for warning in caught} == {__file__}
 
 
 def test_it_clusters_like_kmeans(clusters, fitted):

@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from qckm import seeded, signatures
-from qckm.decode import DECODERS, Clustering, Hints, decode, decode_hinted, warn_of_clipping
+from qckm.decode import DECODERS, Clustering, Hints, decode_hinted, warn_of_clipping
 from qckm.elsewhere import engine_of
 from qckm.errors import DecodeError, RowsError, warn
 from qckm.frequencies import LAWS, Law
@@ -436,11 +436,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                 "n_init": self.n_init,
                 "random_state": self._seed,
             }
-            if isinstance(self.init, str):
-                self._clustering = decode_hinted(self.sketch_, self.n_clusters, self._pilot, self.init, **how)  # type: ignore[arg-type]
-            else:
-                spread = None if self._pilot is None else self._pilot.deviation
-                self._clustering = decode(self.sketch_, self.n_clusters, init=self.init, spread=spread, **how)
+            self._clustering = decode_hinted(self.sketch_, self.n_clusters, self._pilot, self.init, **how)
         return self._clustering
 
     def _label(self, rows: npt.NDArray[Any], weights: Floats | None) -> None:

@@ -37,8 +37,6 @@ _ALIKE = 1e-9
 # Clusters so narrow that fitting them is a matter of high harmonics may leave this many times the noise, and be right.
 _ABOVE = 3.0
 _LOOK = "Look at the curve (qckm.plots.selection) rather than at its minimum."
-# Misfits are compared here, so that low frequencies count: more harmonics than decoding needs.
-_N_HARMONICS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,8 +178,11 @@ def _misfits(sketch: Sketch, clusterings: tuple[Clustering, ...], random_state: 
     from qckm.decode.fitting import Problem
     from qckm.decode.model import SketchModel
     from qckm.decode.search import Search
+    from qckm.decode.waves import N_HARMONICS
 
-    model = SketchModel.of(sketch, n_harmonics=None if sketch.operator.signature.is_pure_tone else _N_HARMONICS)
+    # Misfits are compared here, so that low frequencies count: as many harmonics as there are loops for.
+    many = None if sketch.operator.signature.is_pure_tone else max(N_HARMONICS.values())
+    model = SketchModel.of(sketch, n_harmonics=many)
     points = np.concatenate([model.to_points(found.centers) for found in clusterings])
     lower, upper = (model.to_points(bound) for bound in sketch.bounds)
     problem = Problem(model.waves, np.minimum(lower, points.min(axis=0)), np.maximum(upper, points.max(axis=0)))
@@ -203,9 +204,7 @@ def _distance(sketch: Sketch, model: SketchModel, mixture: Mixture) -> float:
     """Return how far a sketch is from that of a mixture, squared, through every harmonic: narrow clusters have many."""
     from qckm.decode.held_out import Density, predict
 
-    points, weights, widths, axes, _ = mixture
-    density = Density(model.to_centers(points), weights, np.sqrt(widths) * model.spread, axes * model.length)
-    everything = predict(sketch.operator, density, sketch.operator.signature.harmonics.size)
+    everything = predict(sketch.operator, Density.of(model, mixture), sketch.operator.signature.harmonics.size)
     return float(((sketch.values() - everything) ** 2).sum())
 
 

@@ -104,23 +104,20 @@ def decode(
     how = (bounds, decoder, n_init, random_state, spread)
     task = _task(sketch, n_clusters, init, None, *how)
     warn_of_clipping(sketch)
-    sketch, octave, found = _at_one_scale(task)
-    if found is None or init is not None:
-        found = _decode(sketch, n_clusters, init, None, *how)
-    return _with_verdict(found, octave)
+    return _decode_from(task, init, how)
 
 
 def decode_hinted(
     sketch: Sketch,
     n_clusters: int,
     hints: Hints | None,
-    init: Literal["auto", "pilot", "sketch"] = "auto",
+    init: Literal["auto", "pilot", "sketch"] | npt.ArrayLike = "auto",
     bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     decoder: str = "auto",
     n_init: int = 1,
     random_state: Any = None,
 ) -> Clustering:
-    """Decode with what a pilot tells: how far the data reach and, unless init is "sketch", where they cluster.
+    """Decode with what a pilot tells: how far the data reach and, unless init is "sketch" or centroids, their clusters.
 
     "pilot" begins there. "auto" does so, too. Where K clusters then explain the sketch, that is it; where they do not,
     but the pilot is like the rows of the sketch, its own centroids are kept; and where it is not, "auto" begins from
@@ -128,9 +125,10 @@ def decode_hinted(
     """
     spread = None if hints is None else hints.deviation
     how = (bounds, decoder, n_init, random_state, spread)
-    sketch, octave, found = _at_one_scale(_task(sketch, n_clusters, None, None, *how))
-    if hints is None or init == "sketch":
-        return _with_verdict(found or _decode(sketch, n_clusters, None, None, *how), octave)
+    if not isinstance(init, str) or hints is None or init == "sketch":
+        start = None if isinstance(init, str) else init
+        return _decode_from(_task(sketch, n_clusters, start, None, *how), start, how)
+    sketch, octave, _ = _at_one_scale(_task(sketch, n_clusters, None, None, *how))
     if octave is not None:
         hints = replace(hints, sketch=hints.sketch.octave(octave))
     trusted = hints if init == "auto" and hints.represent(sketch) else None
@@ -138,6 +136,14 @@ def decode_hinted(
     explained = sketch.exact and found.objective <= sketch.sampling_noise()  # of real weights, noise is not known
     if init == "auto" and trusted is None and not explained:
         found = min(found, _decode(sketch, n_clusters, None, None, *how), key=lambda one: one.objective)
+    return _with_verdict(found, octave)
+
+
+def _decode_from(task: Task, start: npt.ArrayLike | None, how: tuple[Any, ...]) -> Clustering:
+    """Decode from a start, or from scratch; choosing an octave has done the latter."""
+    sketch, octave, found = _at_one_scale(task)
+    if found is None or start is not None:
+        found = _decode(sketch, task.n_clusters, start, None, *how)
     return _with_verdict(found, octave)
 
 
@@ -169,10 +175,7 @@ def decode_octaves(task: Task) -> tuple[int, list[Clustering]]:
     with one_thread():
         for part in parts:
             model, found = _fit_matched(replace(task, sketch=part, start=None))
-            points, weights, widths, axes, _ = found.density
-            densities.append(
-                Density(model.to_centers(points), weights, np.sqrt(widths) * model.spread, axes * model.length)
-            )
+            densities.append(Density.of(model, found.density))
             clusterings.append(_clustering_of(part, model, found))
         return best_octave(parts, densities), clusterings
 

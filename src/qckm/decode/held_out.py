@@ -14,13 +14,17 @@ no scale is built into, and as k-means does, it minds rows in the wrong place by
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from qckm.operator import SketchOperator
 from qckm.sketch import Sketch
+
+if TYPE_CHECKING:
+    from qckm.decode.fitting import Mixture
+    from qckm.decode.model import SketchModel
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,6 +43,12 @@ class Density(NamedTuple):
     weights: Floats  # (L,)
     spreads: Floats  # (L,)
     axes: Floats  # (L, r, n)
+
+    @classmethod
+    def of(cls, model: SketchModel, mixture: Mixture) -> Density:
+        """Return a mixture, which is in a model's coordinates, in data units."""
+        points, weights, widths, axes, _ = mixture
+        return cls(model.to_centers(points), weights, np.sqrt(widths) * model.spread, axes * model.length)
 
     @property
     def unknowns(self) -> int:
