@@ -70,8 +70,9 @@ def test_one_process_a_table(tmp_path):
 
 def test_workers_end_with_a_parent_that_was_killed(tmp_path):
     script = (
-        "import sys, time; from pathlib import Path; from paper.runner import Table, run\n"
-        "def work(job): print('at work', flush=True); time.sleep(0.1); return [(job,)]\n"
+        "import os, sys, time; from pathlib import Path; from paper.runner import Table, run\n"
+        # One write, which a pipe keeps whole: print writes the end of the line apart, and there are two workers.
+        "def work(job): os.write(1, b'at work\\n'); time.sleep(0.1); return [(job,)]\n"
         "table = Table('jobs', ['job'], 1, Path(sys.argv[1]))\n"
         "with table.alone(): run(table, range(10_000), work, 2)\n"
     )
