@@ -81,6 +81,6 @@ def test_workers_end_with_a_parent_that_was_killed(tmp_path):
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": path}) as parent:
         assert parent.stdout.readline() == b"at work\n"
         parent.send_signal(signal.SIGKILL)
-        parent.communicate(timeout=30)  # the workers have the pipe, too: it closes when they have ended
+        parent.communicate(timeout=60)  # the workers have the pipe, too: it closes when they have ended
     with Table("jobs", ["job"], 1, tmp_path).alone():
         pass
