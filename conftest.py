@@ -1,8 +1,19 @@
-"""Examples in the docstrings of an engine's module are run where the engine is installed."""
+"""For tests and for examples in docstrings: those of an engine run where it is installed, each draws on new figures."""
 
+import sys
 from importlib.util import find_spec
+
+import pytest
 
 LIBRARIES = {"dask": "distributed", "spark": "pyspark", "ray": "ray"}
 collect_ignore = [
     f"src/qckm/engines/{engine}.py" for engine, library in LIBRARIES.items() if find_spec(library) is None
 ]
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    """Close what was drawn: pyplot would give its axes to the next example that asks for none."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

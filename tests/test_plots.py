@@ -15,17 +15,13 @@ from qckm import plots  # noqa: E402
 
 @pytest.fixture
 def ax():
-    figure, axes = plt.subplots()
-    yield axes
-    plt.close(figure)
+    return plt.subplots()[1]
 
 
 @pytest.fixture
 def dark_ax():
     with plt.style.context("dark_background"):
-        figure, axes = plt.subplots()
-        yield axes
-        plt.close(figure)
+        yield plt.subplots()[1]
 
 
 def pixels(ax):
