@@ -52,6 +52,21 @@ def test_clipped_rows_are_told_once_also_with_centroids_to_begin_from(clusters):
     assert {warning.filename for warning in caught} == {__file__}
 
 
+@pytest.mark.parametrize("init", ["auto", "sketch"])
+def test_many_clusters_far_apart_in_few_columns_are_within_reach(rng, init):
+    centers = 20 * np.arange(20)[:, np.newaxis]
+    rows = centers[rng.integers(0, 20, 20_000)] + rng.normal(size=(20_000, 1))
+    km = CompressiveKMeans(20, init=init, random_state=0).fit(rows)
+    assert km.sketch_.saturated == 0
+    assert km.inertia_ < 1.05 * ((rows - 20 * np.rint(rows / 20)) ** 2).sum()
+
+
+def test_the_pilot_is_kept_where_a_sketch_hardly_tells_one_division_from_another(rng):
+    rows = rng.uniform(-1, 1, size=(60_000, 2))
+    km = CompressiveKMeans(50, n_frequencies=500, law="concentrated-radius", random_state=0).fit(rows)
+    assert km.inertia_ < 1.1 * KMeans(50, n_init=1, random_state=0).fit(rows).inertia_
+
+
 def test_it_clusters_like_kmeans(clusters, fitted):
     X, labels = clusters
     assert fitted.inertia_ < 1.05 * KMeans(4, n_init=5, random_state=0).fit(X).inertia_

@@ -14,6 +14,7 @@ LAYERS = [
     {"errors"},
     {"arguments", "elsewhere", "random", "rows", "compiling", "threads", "frequencies", "octaves", "signatures"},
     {"structured", "seeded"},
+    {"drawing"},
     {"operator"},
     {"sketch"},
     {"files", "decode", "scale", "nearest", "sources"},

@@ -45,6 +45,40 @@ def test_default_steps_cut_a_scale_into_1024_to_2048():
             assert (np.log2(op.steps) % 1 == 0).all()
 
 
+@pytest.mark.parametrize("law", ["gaussian", "balanced-radius", "concentrated-radius", "seeded"])
+def test_steps_are_longer_where_rows_go_further(law, rng):
+    far = {"n_features": 2, "n_frequencies": 500, "scale": 1.0, "law": law, "random_state": 0}
+    plain, near = (qckm.SketchOperator.draw(**far, extent=extent) for extent in (None, [10.0, 1.0]))
+    assert near == plain
+    op = qckm.SketchOperator.draw(**far, extent=[50.0, 1.0])
+    lower, upper = op.reach
+    assert upper[0] >= 50
+    assert lower[0] <= -50
+    assert op.steps[1] == plain.steps[1]
+    X = rng.uniform(-50, 50, size=(1000, 2)) * [1, 0.02]
+    assert op.sketch(X).saturated == 0 < plain.sketch(X).saturated
+    changed = np.abs(op.frequencies - plain.frequencies) > 0.01
+    assert changed.any(axis=0).mean() <= 0.01
+    assert op.scale == plain.scale
+
+
+def test_steps_are_no_longer_than_frequencies_fit():
+    endless = draw(n_frequencies=1000, scale=1.0, extent=1e9)
+    assert (endless.steps > draw(n_frequencies=1000, scale=1.0).steps).all()
+    assert (endless.steps < 1 / 128).all()
+    assert (np.abs(endless.frequency_codes) <= 32767).all()
+    assert draw(extent=1e9, steps=2.0**-11) == draw(steps=2.0**-11)  # steps that are given stay
+
+
+def test_structured_frequencies_and_octaves_reach_further_too():
+    for how in ({"n_features": 300, "frequencies": "structured"}, {"octaves": 3, "law": "concentrated-radius"}):
+        plain = draw(n_frequencies=300, scale=1.0, **how)
+        further = draw(n_frequencies=300, scale=1.0, extent=100.0, **how)
+        assert plain.reach[1].max() < 70
+        assert (further.reach[1] >= 100).all()
+        np.testing.assert_allclose(further.frequencies, plain.frequencies, atol=0.02)
+
+
 def test_units_standardise(rng):
     units = np.array([0.01, 1.0, 500.0])
     plain, scaled = draw(), draw(units=units)
@@ -180,6 +214,8 @@ def test_bad_values_are_named_by_row_and_column(bad, name, verb, rng):
         ({"steps": 0.3}, "powers of two"),
         ({"steps": 1.0}, "Use a smaller step"),
         ({"steps": -1.0}, "powers of two"),
+        ({"extent": -1.0}, "extent >= 0"),
+        ({"extent": [1.0, np.inf, 1.0]}, "finite extent"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_with_a_reason(how, reason):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from qckm import signatures
-from qckm.scale import PILOT_ROWS, choose_law, choose_n_frequencies, choose_settings, draw_pilot
+from qckm.scale import PILOT_ROWS, choose_law, choose_n_frequencies, choose_settings, draw_pilot, pilot_of
 
 ONE_BIT, EXPONENTIAL = signatures.get("one-bit"), signatures.get("exponential")
 
@@ -73,6 +73,17 @@ def test_degenerate_pilots_have_a_scale(X):
     assert np.isfinite(chosen.origin).all()
     assert chosen.clusters.centers.shape == (4, 2)
     assert chosen.clusters.weights.sum() == pytest.approx(1)
+
+
+def test_the_scale_is_no_smaller_than_an_operator_reaches(rng):
+    """But for a hundredth of the rows, which may be anywhere."""
+    far = np.concatenate([rng.normal(size=(980, 1)), rng.normal(size=(20, 1)) + 1e4])
+    further = np.concatenate([rng.normal(size=(995, 1)), rng.normal(size=(5, 1)) + 1e4])
+    wide, tight = (choose_settings(pilot_of(rows, None), 2, np.random.default_rng(0)) for rows in (far, further))
+    assert 64 * wide.scale > 9000
+    assert 64 * tight.scale < 6000
+    for settings, rows in ((wide, far), (tight, further)):
+        assert (settings.extent > np.abs(rows - settings.origin).max(axis=0)).all()
 
 
 def test_m_grows_with_n_and_k():

@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from qckm import seeded, signatures
+from qckm import seeded
 from qckm.decode import DECODERS, Clustering, Hints, decode_hinted, warn_of_clipping
 from qckm.elsewhere import engine_of
 from qckm.errors import DecodeError, RowsError, warn
@@ -27,10 +27,11 @@ from qckm.frequencies import LAWS, Law
 from qckm.models import Model
 from qckm.nearest import distances, nearest
 from qckm.operator import SketchOperator
-from qckm.random import spawn
+from qckm.planning import Plan, decoder_seed, plan_operator
+from qckm.random import as_seed
 from qckm.rows import Floats, as_rows, require_finite
 from qckm.runs import OnBad
-from qckm.scale import Pilot, choose_law, choose_n_frequencies, choose_settings, draw_pilot
+from qckm.scale import Pilot, draw_pilot
 from qckm.signatures import SIGNATURES, Signature
 from qckm.sketch import Sketch
 
@@ -237,7 +238,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             raise DecodeError(f"Expected a Sketch, got {type(sketch).__name__}: qckm.load reads a file.")
         if isinstance(self.init, str) and self.init == "pilot":
             raise DecodeError("A sketch has no pilot rows: use init='sketch', 'auto', or centroids of your own.")
-        (seed,) = (int(rng.integers(2**63)) for rng in spawn(self.random_state, 1))
+        seed = decoder_seed(Plan(seed=as_seed(self.random_state)))
         self.n_features_in_ = sketch.operator.n_features
         self.__dict__.pop("feature_names_in_", None)
         if sketch.operator.feature_names is not None:
@@ -394,26 +395,20 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
 
     def _prepare(
         self, draw: Callable[[np.random.Generator], Pilot], of_all: bool = True
-    ) -> tuple[SketchOperator, Hints, int]:
+    ) -> tuple[SketchOperator, Hints | None, int]:
         """Draw the operator from a pilot, of all rows or the first; return it with its hints and the decoder's seed."""
-        for_pilot, for_operator, for_decoder = spawn(self.random_state, 3)
-        pilot = draw(for_pilot)
-        n, signature = pilot.rows.shape[1], signatures.get(self.signature)
-        m = choose_n_frequencies(n, self.n_clusters) if self.n_frequencies == "auto" else self.n_frequencies
-        law, radians = choose_law(n, self.n_clusters, m, signature, self.law, of_all)
-        settings = choose_settings(pilot, self.n_clusters, for_pilot, radians)
-        operator = SketchOperator.draw(
-            n_features=n,
-            n_frequencies=m,
-            scale=settings.scale if self.scale == "auto" else self.scale,
-            law=law,
-            signature=signature,
-            origin=settings.origin,
-            random_state=for_operator,
-            feature_names=getattr(self, "feature_names_in_", None),
+        names = getattr(self, "feature_names_in_", None)
+        plan = Plan(
+            n_clusters=self.n_clusters,
+            n_frequencies=None if self.n_frequencies == "auto" else self.n_frequencies,
+            scale=None if self.scale == "auto" else self.scale,
+            law=self.law,
+            signature=self.signature,
+            seed=as_seed(self.random_state),
         )
-        hints = Hints(*settings.clusters, settings.deviation, operator.sketch(pilot.rows, pilot.weights))
-        return operator, hints, int(for_decoder.integers(2**63))
+        columns = range(self.n_features_in_) if names is None else names
+        planned = plan_operator([str(name) for name in columns], names, draw, plan, want_hints=True, of_all=of_all)
+        return planned.operator, planned.hints, decoder_seed(plan)
 
     def _adopt(self, sketch: Sketch, pilot: Hints | None, seed: int) -> None:
         """Take a new sketch in one go; what was decoded from the old one is void."""

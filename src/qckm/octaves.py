@@ -22,13 +22,14 @@ _LEAST_CODE = 8
 _MOST = 15
 
 
-def steps_for(omega: Floats, steps: Floats, octaves: int) -> Floats:
+def steps_for(omega: Floats, steps: Floats, wanted: Floats, octaves: int) -> Floats:
     """Return steps (n,) for octaves, given those for the finest alone: longer, to reach further.
 
-    Wanted are those of the middle octave: the data may be as large as the coarsest suits, and would saturate in the
-    steps of the finest. Where the finest frequencies do not fit an int16 then, steps are as long as lets them.
+    Wanted are at least those of the middle octave: the data may be as large as the coarsest suits, and would saturate
+    in the steps of the finest. Where the finest frequencies do not fit an int16 then, steps are as long as lets them.
     """
-    for longer in range((octaves - 1) // 2, 0, -1):
+    most = max((octaves - 1) // 2, int(np.frexp((wanted / steps).max())[1]) - 1)
+    for longer in range(min(most, _MOST), 0, -1):
         if _largest(omega, np.ldexp(steps, longer), octaves) <= CODE_LIMIT:
             return np.ldexp(steps, longer)
     return steps

@@ -7,36 +7,30 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from qckm import seeded, signatures
-from qckm.arguments import as_count, as_jobs, as_names, as_origin, as_steps, as_units, per_frequency, power_of_two_below
+from qckm import drawing, seeded, signatures
+from qckm.arguments import as_count, as_jobs, as_names, as_origin, as_steps, as_units, per_frequency
+from qckm.drawing import Dither, Wishes
 from qckm.elsewhere import engine_of
 from qckm.errors import OperatorError, RowsError
-from qckm.frequencies import Law, draw_frequencies, draw_norms, get_law
+from qckm.frequencies import Law, get_law
 from qckm.kernels import reference as kernel
-from qckm.octaves import count_octaves, octave_codes, steps_for
+from qckm.octaves import count_octaves
 from qckm.random import as_generator
 from qckm.rows import as_rows, as_weights, raise_not_finite, require_names
 from qckm.signatures import Signature
-from qckm.structured import StructuredCodes, draw_structured, is_faster
+from qckm.structured import StructuredCodes
 
 if TYPE_CHECKING:
     from qckm.kernels.cpu import Sketcher
     from qckm.sketch import Sketch
 
-Dither = Literal["paired", "single"]
 Floats = npt.NDArray[np.float64]
 
-# Default resolution: a scale is cut into at least this many steps. A phase then moves by at most about
-# ‖ω‖·scale/2048, and 32767 steps reach 16 to 32 scales either side of the origin.
-STEPS_A_SCALE = 1024
-# Beyond these a step or a frequency would leave the range of float64.
-_SMALLEST = 1e-290
 # The contributions of this many measurements are held at a time: 8 MB of phases.
 _CHUNK = 1 << 20
 
@@ -125,6 +119,7 @@ class SketchOperator:
         frequencies: Literal["auto", "dense", "structured"] = "auto",
         feature_names: Sequence[str] | None = None,
         octaves: int = 1,
+        extent: npt.ArrayLike | None = None,
     ) -> SketchOperator:
         """Draw an operator at random.
 
@@ -146,7 +141,8 @@ class SketchOperator:
         units : array-like of shape (n,), optional
             The size of a unit of each feature, 1 by default: the standard deviations, to sketch standardised rows.
         steps : array-like of shape (n,), optional
-            Resolution of each feature, a power of two; by default between 1/2048 and 1/1024 of scale · unit.
+            Resolution of each feature, a power of two; by default between 1/2048 and 1/1024 of scale · unit, which
+            reaches 16 to 32 scales from the origin. Rows beyond `op.reach` are clipped.
         random_state : None, int, Generator or RandomState
         frequencies : {"auto", "dense", "structured"}, default "auto"
             "dense": independent directions. "structured": orthogonal blocks of Hadamard transforms, of the same law,
@@ -157,6 +153,9 @@ class SketchOperator:
         octaves : int, default 1
             Where the scale is not known: at how many scales to measure the m frequencies, from `scale`, the finest, to
             2**(octaves − 1) times that; `decode` then takes the one that suits. octaves · m frequencies in all, dense.
+        extent : array-like of shape (n,), optional
+            How far rows go from the origin, in data units. Where that is further than steps reach by default, they are
+            longer, as far as the frequencies fit; one in a hundred of these may be lowered for it.
 
         Returns
         -------
@@ -164,10 +163,6 @@ class SketchOperator:
         """
         octaves = as_count("octaves", octaves)
         n, m = as_count("n_features", n_features), as_count("n_frequencies", n_frequencies)
-        _require_scale(scale)
-        sizes = as_units(units, n)
-        if frequencies not in ("auto", "dense", "structured"):
-            raise OperatorError(f"Expected frequencies 'auto', 'dense' or 'structured', got {frequencies!r}.")
         rng = as_generator(random_state)
         if law == seeded.LAW:
             if frequencies == "structured":
@@ -175,49 +170,12 @@ class SketchOperator:
             if octaves > 1:
                 raise OperatorError("Seeded frequencies have one scale: use another law for more than one octave.")
             seed = int(rng.integers(2**32))
-            return cls.from_seed(n, m, scale, seed, signature, dither, origin, units, steps, feature_names)
-        law = get_law(law)
-        sizes_of_steps = as_steps(power_of_two_below(scale * sizes / STEPS_A_SCALE) if steps is None else steps, n)
-        signature = signatures.get(signature)
-        if octaves > 1:
-            if frequencies == "structured":
-                raise OperatorError(
-                    "Expected frequencies 'dense' or 'auto' for more than one octave, got 'structured'."
-                )
-            omega = draw_frequencies(n, m, float(scale), law, rng) / sizes[:, np.newaxis]
-            if steps is None:
-                sizes_of_steps = steps_for(omega, sizes_of_steps, octaves)
-            many = octave_codes(omega, sizes_of_steps, octaves)
-            dither_codes = _draw_dither(octaves * m, signature, dither, rng)
-            start = as_origin(origin, sizes_of_steps)
-            notes = (law.name, float(scale), sizes, as_names(feature_names, n))
-            return cls(many, dither_codes, sizes_of_steps, start, signature, dither, *notes)
-        if frequencies == "structured" or (frequencies == "auto" and is_faster(n, m)):
-            norms = draw_norms(n, m, float(scale), law, rng)
-            codes = draw_structured(m, norms, sizes, sizes_of_steps, rng)
-            if codes is not None:
-                dither_codes = _draw_dither(m, signature, dither, rng)
-                start = as_origin(origin, sizes_of_steps)
-                notes = (law.name, float(scale), sizes, as_names(feature_names, n))
-                return cls(codes, dither_codes, sizes_of_steps, start, signature, dither, *notes)
-            if frequencies == "structured":
-                raise OperatorError(
-                    "Structured frequencies need more than a handful of features, and steps that are fine and in "
-                    "proportion to the units within a factor of 4: leave out steps=, or use frequencies='dense'."
-                )
-        omega = draw_frequencies(n, m, float(scale), law, rng) / sizes[:, np.newaxis]
-        return cls.from_frequencies(
-            omega,
-            signature,
-            dither,
-            origin=origin,
-            steps=sizes_of_steps,
-            law=law.name,
-            scale=float(scale),
-            random_state=rng,
-            units=sizes,
-            feature_names=feature_names,
-        )
+            return cls.from_seed(n, m, scale, seed, signature, dither, origin, units, steps, feature_names, extent)
+        sizes, signature, law = as_units(units, n), signatures.get(signature), get_law(law)
+        wishes = Wishes.of(n, m, scale, sizes, steps, extent, signature, dither)
+        drawn = drawing.draw(wishes, law, frequencies, octaves, rng)
+        start = as_origin(origin, drawn.steps)
+        return cls(*drawn, start, signature, dither, law.name, float(scale), sizes, as_names(feature_names, n))
 
     @classmethod
     def from_frequencies(
@@ -252,27 +210,16 @@ class SketchOperator:
             raise OperatorError(f"Expected finite frequencies of shape (n, m), got shape {omega.shape}.")
         n, m = omega.shape
         signature = signatures.get(signature)
-        if steps is None:
-            rms = np.sqrt((omega**2).mean(axis=1))
-            rms[rms == 0] = 1.0  # a feature nobody looks at may have any step
-            steps = power_of_two_below(1 / (rms * STEPS_A_SCALE))
-        sizes = as_steps(steps, n)
-        codes = np.rint(omega * sizes[:, np.newaxis] * (kernel.TURN / (2 * np.pi)))
-        if np.abs(codes).max() > kernel.CODE_LIMIT:
-            k, j = np.unravel_index(np.abs(codes).argmax(), codes.shape)
-            raise OperatorError(
-                f"Frequency {j} does not fit: {omega[k, j]:.4g} radians a unit at a step of {sizes[k]:.4g} in feature "
-                f"{k} is {abs(codes[k, j]):.0f} in 2**24ths of a turn, and int16 holds {kernel.CODE_LIMIT}. "
-                f"Use a smaller step for that feature or a larger scale."
-            )
+        sizes = as_steps(drawing.steps_of(omega) if steps is None else steps, n)
+        codes = drawing.code_frequencies(omega, sizes)
         if phases is None:
-            dither_codes = _draw_dither(m, signature, dither, as_generator(random_state))
+            dither_codes = drawing.draw_dither(m, signature, dither, as_generator(random_state))
         else:
             turns = per_frequency("phases", phases, m) * (kernel.TURN / (2 * np.pi))
             dither_codes = (np.rint(turns).astype(np.int64) % kernel.TURN).astype(np.int32)
         start = as_origin(origin, sizes)
         notes = (law, scale, as_units(units, n), as_names(feature_names, n))
-        return cls(codes.astype(np.int16), dither_codes, sizes, start, signature, dither, *notes)
+        return cls(codes, dither_codes, sizes, start, signature, dither, *notes)
 
     @classmethod
     def from_seed(
@@ -287,6 +234,7 @@ class SketchOperator:
         units: npt.ArrayLike | None = None,
         steps: npt.ArrayLike | None = None,
         feature_names: Sequence[str] | None = None,
+        extent: npt.ArrayLike | None = None,
     ) -> SketchOperator:
         """Make the operator of the seeded law: a device with little memory can make its frequencies itself.
 
@@ -301,15 +249,11 @@ class SketchOperator:
         ('seeded 7', True)
         """
         n, m = as_count("n_features", n_features), as_count("n_frequencies", n_frequencies)
-        _require_scale(scale)
         sizes, signature = as_units(units, n), signatures.get(signature)
-        grid = as_steps(power_of_two_below(scale * sizes / STEPS_A_SCALE) if steps is None else steps, n)
-        recipe = seeded.make_recipe(seed, float(scale), sizes, grid)
-        draws = seeded.draw(recipe.seed, n, m)
-        phases = np.zeros(m, np.int32) if dither == "paired" and signature.is_pure_tone else draws.dither
-        codes = seeded.frequency_codes(recipe, draws.components)
-        notes = (recipe.law, float(scale), sizes, as_names(feature_names, n))
-        return cls(codes, phases, grid, as_origin(origin, grid), signature, dither, *notes)
+        wishes = Wishes.of(n, m, scale, sizes, steps, extent, signature, dither)
+        drawn, law = drawing.draw_seeded(wishes, seed)
+        start = as_origin(origin, drawn.steps)
+        return cls(*drawn, start, signature, dither, law, float(scale), sizes, as_names(feature_names, n))
 
     @property
     def n_features(self) -> int:
@@ -576,15 +520,3 @@ class SketchOperator:
                 f"Only the contributions of a one-bit signature are bits: cannot {verb} with {self.signature.name!r}. "
                 "Use sketch, or draw the operator with signature='one-bit'."
             )
-
-
-def _require_scale(scale: Any) -> None:
-    if not isinstance(scale, Real) or not _SMALLEST <= float(scale) <= 1 / _SMALLEST:
-        raise OperatorError(f"Expected a scale from {_SMALLEST} to {1 / _SMALLEST}, got {scale!r}: rescale the data.")
-
-
-def _draw_dither(m: int, signature: Signature, dither: Dither, rng: np.random.Generator) -> npt.NDArray[np.int32]:
-    """Draw the dither; a pair of a pure tone needs none, as in CKM."""
-    if dither == "paired" and signature.is_pure_tone:
-        return np.zeros(m, np.int32)
-    return rng.integers(0, kernel.TURN, size=(m,), dtype=np.int32)

@@ -1,16 +1,18 @@
-"""From a source and a few wishes to an operator: what `qckm operator`, `sketch` and `fit` share."""
+"""From rows and a few wishes to an operator: what the command line and the estimator share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from qckm import signatures
 from qckm.decode import Hints
+from qckm.drawing import Dither
 from qckm.errors import OperatorError
-from qckm.operator import Dither, SketchOperator
+from qckm.operator import SketchOperator
 from qckm.random import spawn
 from qckm.rows import Floats
 from qckm.scale import PILOT_ROWS, Pilot, Settings, choose_law, choose_n_frequencies, choose_settings, draw_pilot
@@ -31,7 +33,9 @@ class Plan:
         In data units, or in standard deviations if standardised.
     octaves : int
         At how many scales, a factor 2 apart, to measure: `scale` is the finest, the pilot's is the middle one.
-    law, signature, dither : str
+    law : str or Law
+    signature : str, Signature or callable
+    dither : {"paired", "single"}
     standardize : bool
         Whether each column counts in its own standard deviation, as the pilot sees it.
     seed : int
@@ -40,8 +44,8 @@ class Plan:
     n_clusters: int | None = None
     n_frequencies: int | None = None
     scale: float | None = None
-    law: str = "auto"
-    signature: str = "one-bit"
+    law: Any = "auto"
+    signature: Any = "one-bit"
     dither: Dither = "paired"
     standardize: bool = False
     seed: int = 0
@@ -101,7 +105,7 @@ def plan_operator(
     if n_clusters is None and (plan.scale is None or plan.n_frequencies is None):
         raise OperatorError("Expected the number of clusters (-k), or both --scale and --frequencies, got neither.")
     for_pilot, for_operator, _ = spawn(plan.seed, 3)
-    units, origin, scale, pilot = np.ones(n), np.zeros(n), plan.scale, None
+    units, origin, extent, scale, pilot = np.ones(n), np.zeros(n), None, plan.scale, None
     m, signature = plan.n_frequencies or choose_n_frequencies(n, n_clusters or 1), signatures.get(plan.signature)
     law, radians = choose_law(n, n_clusters or 1, m, signature, plan.law, of_all)
     words: list[str] = []
@@ -116,7 +120,7 @@ def plan_operator(
         pilot_in_units = Pilot(pilot.rows / units, pilot.weights)
         settings = choose_settings(pilot_in_units, n_clusters or 1, for_pilot, radians)
         scale = plan.scale or float(np.ldexp(settings.scale, -(plan.octaves // 2)))
-        origin = settings.origin * units
+        origin, extent = settings.origin * units, settings.extent * units
     operator = SketchOperator.draw(
         n_features=n,
         n_frequencies=m,
@@ -129,6 +133,7 @@ def plan_operator(
         random_state=for_operator,
         feature_names=feature_names,
         octaves=plan.octaves,
+        extent=extent,
     )
     hints = None if pilot is None or not n_clusters else _hints(pilot, settings, operator)
     return Planned(operator, hints, tuple(words))

@@ -16,6 +16,13 @@ def as_generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(_seed(random_state))
 
 
+def as_seed(random_state: Any) -> int:
+    """Return a whole number that stands for a random_state: itself, or one drawn from it."""
+    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
+        return int(random_state)
+    return int(as_generator(random_state).integers(2**63))
+
+
 def spawn(random_state: Any, n: int) -> list[np.random.Generator]:
     """Return n independent generators: drawing more from one leaves the others as they were."""
     return [np.random.default_rng(seed) for seed in _seed(random_state).spawn(n)]

@@ -36,6 +36,10 @@ _SMALLEST = 1e-150
 # Clusters much tighter than their distances would make a scale at which a search sees nothing: this share of the
 # typical distance is the least deviation assumed.
 _LEAST_SHARE_OF_SPACING = 0.15
+# An operator reaches at least so many scales from its origin; all but this share of the pilot should lie within.
+_REACH, _SHARE_BEYOND = 64, 0.01
+# Rows go so many times further than those of the pilot.
+_FURTHER = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +64,11 @@ class Pilot:
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """What a pilot suggests: scale and origin of the operator; the data's deviation by feature; its own clusters."""
+    """What a pilot suggests: scale, origin and extent for an operator; the deviation by feature; its own clusters."""
 
     scale: float
     origin: Floats
+    extent: Floats
     deviation: Floats
     clusters: Clusters
 
@@ -126,10 +131,12 @@ def choose_settings(
     deviation = max(within, _LEAST_SHARE_OF_SPACING * total / n_clusters ** (1 / n))
     if deviation == 0:  # one distinct row: any scale will do, but it should be of the data's size
         deviation = float(np.abs(pilot.rows).max()) or 1.0
-    scale = _round_to_bits(deviation * np.sqrt(n) / radians)
     # Rounded, both: a k-means whose last bits depend on the processor must not give another operator.
+    scale = _round_to_bits(max(deviation * np.sqrt(n) / radians, _distance(pilot) / _REACH))
     grid = np.ldexp(0.5, int(np.frexp(scale)[1]) - 2)
-    return Settings(scale, np.rint(pilot.mean() / grid) * grid, pilot.spread(), clusters)
+    origin = np.rint(pilot.mean() / grid) * grid
+    extent = _FURTHER * np.abs(pilot.rows - origin).max(axis=0)
+    return Settings(scale, origin, extent, pilot.spread(), clusters)
 
 
 def choose_law(
@@ -181,6 +188,14 @@ def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[C
     spreads = np.sqrt(np.bincount(kmeans.labels_, squares, minlength=n_clusters) / np.maximum(weights, _SMALLEST))
     centers = kmeans.cluster_centers_ * size + mean
     return Clusters(centers, weights / weights.sum(), spreads * size), float(np.sqrt(variance)) * size
+
+
+def _distance(pilot: Pilot) -> float:
+    """Return how far from their mean, in any feature, all rows of a pilot are but the furthest few."""
+    distances = np.abs(pilot.rows - pilot.mean()).max(axis=1)
+    order = np.argsort(distances, kind="stable")
+    within = np.cumsum(pilot.weights[order])
+    return float(distances[order[np.searchsorted(within, (1 - _SHARE_BEYOND) * within[-1])]])
 
 
 def _round_to_bits(value: float, bits: int = 7) -> float:

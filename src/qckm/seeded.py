@@ -28,7 +28,10 @@ GREATEST_SUM = 4 * 255 - CENTER
 LEAST, GREATEST = 15729, 29273
 GAIN_SHIFT = 8
 LEAST_GAIN = 16  # below, rounding the gain itself would change units by more than 3 %
+GREATEST_GAIN = (CODE_LIMIT << GAIN_SHIFT) // GREATEST_SUM
 MOST_FEATURES = 8192  # Σ g² stays below 2**32
+
+_TURNS = (TURN << GAIN_SHIFT) / (2 * np.pi)
 
 Uint32s = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float64]
@@ -116,16 +119,20 @@ def make_recipe(seed: int, scale: float, units: Floats, steps: Floats) -> Recipe
         raise OperatorError(f"Expected a seed from 0 to 2**32 - 1, got {seed!r}.")
     if len(steps) > MOST_FEATURES:
         raise OperatorError(f"Expected at most {MOST_FEATURES} features of seeded frequencies, got {len(steps)}.")
-    turns = (TURN << GAIN_SHIFT) / (2 * np.pi)
-    gains = np.rint(turns * steps / units / (scale * np.sqrt(float(VARIANCE))))
-    greatest = (CODE_LIMIT << GAIN_SHIFT) // GREATEST_SUM
-    for k in np.flatnonzero((gains > greatest) | (gains < LEAST_GAIN)):
+    gains = np.rint(_TURNS * steps / units / (scale * np.sqrt(float(VARIANCE))))
+    for k in np.flatnonzero((gains > GREATEST_GAIN) | (gains < LEAST_GAIN)):
         raise OperatorError(
             f"Seeded frequencies do not fit: feature {k} would need a gain of {gains[k]:.0f}, and gains go from "
-            f"{LEAST_GAIN} to {greatest}. Use a {'smaller' if gains[k] > greatest else 'larger'} step than "
+            f"{LEAST_GAIN} to {GREATEST_GAIN}. Use a {'smaller' if gains[k] > GREATEST_GAIN else 'larger'} step than "
             f"{steps[k]:.4g} for that feature, or another scale."
         )
     return Recipe(int(seed), gains.astype(np.int32))
+
+
+def longest_steps(scale: float, units: Floats) -> Floats:
+    """Return the longest steps (n,) at which gains fit."""
+    steps: Floats = GREATEST_GAIN * units * (scale * np.sqrt(float(VARIANCE))) / _TURNS
+    return steps
 
 
 def seed_of(law: str) -> int | None:

@@ -24,6 +24,9 @@ _ROWS, _A_CLUSTER = 10_000, 500
 _FRESH, _FEW_ROWS, _FEW_A_CLUSTER, _FINALISTS = 20, 2000, 50, 3
 # Clusters closer than so many deviations overlap.
 _CLOSE = 3.0
+# Centroids around which rows spread so much more than around those that were trusted are worse than these: noise, where
+# clusters overlap so much that a sketch hardly tells one division from another.
+_WORSE = 1.35
 
 
 class Centroids(NamedTuple):
@@ -58,6 +61,14 @@ def centroids_of_densities(
         for density in densities[:N_DENSITIES]
     ]
     return centroids, float(np.median([_sse(rows, points) for points in others]) / least) if least else 1.0
+
+
+def are_worse(centroids: Centroids, trusted: Centroids, problem: Problem, rng: np.random.Generator) -> bool:
+    """Return whether centroids are much worse than trusted ones, in the eyes of the rows that these stand for."""
+    no_axes = np.zeros((len(trusted.points), 0, trusted.points.shape[1]))
+    clusters = Mixture(trusted.points, trusted.shares, trusted.widths, no_axes, misfit=0.0)
+    rows = _draw_rows([clusters], max(_ROWS, _A_CLUSTER * len(trusted.points)), problem, rng)
+    return _sse(rows, centroids.points) > _WORSE * _sse(rows, trusted.points)
 
 
 def _draw_rows(mixtures: list[Mixture], count: int, problem: Problem, rng: np.random.Generator) -> Floats:

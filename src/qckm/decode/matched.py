@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.decode.attempts import begin_at, search_from_scratch
-from qckm.decode.centroids import Centroids, centroids_of_clusters, centroids_of_densities
+from qckm.decode.centroids import Centroids, are_worse, centroids_of_clusters, centroids_of_densities
 from qckm.decode.density import choose_n_axes, fit_densities
 from qckm.decode.fitting import Mixture, Problem
 from qckm.decode.model import SketchModel
@@ -118,7 +118,8 @@ def matched(
         Points to begin from, instead of searching from scratch.
     trusted : Centroids, optional
         The start, where it is known to be what k-means of rows like these would find: where K equal Gaussians do not
-        explain the sketch, or measurements are few, it is better than what the sketch gives.
+        explain the sketch, measurements are few, or what they tell is far from it, it is better than what the sketch
+        gives.
     n_init : int
         A factor on the effort.
     """
@@ -140,6 +141,8 @@ def matched(
         centroids = trusted
     elif explained:
         centroids = centroids_of_clusters(own, n_clusters, starts, problem, rng)
+        if trusted is not None and are_worse(centroids, trusted, problem, rng):
+            centroids, kept = trusted, True
     else:
         densities += fit_densities(search, None if start is None else attempt.equal, n_clusters, n_axes)
         densities.sort(key=lambda density: density.misfit)
