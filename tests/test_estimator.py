@@ -63,7 +63,8 @@ def test_many_clusters_far_apart_in_few_columns_are_within_reach(rng, init):
 
 def test_the_pilot_is_kept_where_a_sketch_hardly_tells_one_division_from_another(rng):
     rows = rng.uniform(-1, 1, size=(60_000, 2))
-    km = CompressiveKMeans(50, n_frequencies=500, law="concentrated-radius", random_state=0).fit(rows)
+    how = {"n_frequencies": 500, "law": "concentrated-radius", "scale": 0.12, "random_state": 0}
+    km = CompressiveKMeans(50, **how).fit(rows)
     assert km.inertia_ < 1.1 * KMeans(50, n_init=1, random_state=0).fit(rows).inertia_
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from qckm import signatures
-from qckm.scale import PILOT_ROWS, choose_law, choose_n_frequencies, choose_settings, draw_pilot, pilot_of
+from qckm.scale import PILOT_ROWS, choose_law, choose_n_frequencies, choose_settings, draw_pilot
 
 ONE_BIT, EXPONENTIAL = signatures.get("one-bit"), signatures.get("exponential")
 
@@ -18,8 +18,22 @@ def clusters(rng):
     return centers[rng.integers(4, size=3000)] + rng.normal(size=(3000, 5))
 
 
-def test_the_scale_follows_the_width_of_the_clusters(clusters):
-    assert settings(clusters).scale == pytest.approx(np.sqrt(5) / choose_law(5, 4, 100, ONE_BIT)[1], rel=0.1)
+def test_the_scale_follows_the_width_of_the_clusters(rng):
+    centers = 3 * np.eye(5)[:4]
+    close = centers[rng.integers(4, size=3000)] + rng.normal(size=(3000, 5))
+    assert settings(close).scale == pytest.approx(np.sqrt(5) / choose_law(5, 4, 100, ONE_BIT)[1], rel=0.1)
+
+
+def test_or_their_distances_where_these_are_much_larger(rng):
+    for distance in (20, 200):
+        centers = distance / np.sqrt(2) * np.eye(10)
+        rows = centers[rng.integers(10, size=3000)] + rng.normal(size=(3000, 10))
+        assert settings(rows, n_clusters=10).scale == pytest.approx(distance / 2.5, rel=0.2)
+
+
+def test_a_few_rows_far_away_do_not_make_the_scale(rng):
+    rows = np.concatenate([rng.normal(size=(2000, 3)), rng.normal(size=(3, 3)) + 1000])
+    assert settings(rows, n_clusters=2).scale < 100
 
 
 @pytest.mark.parametrize("factor", [2.0**-60, 2.0**-8, 1.0, 2.0**40])
@@ -75,15 +89,14 @@ def test_degenerate_pilots_have_a_scale(X):
     assert chosen.clusters.weights.sum() == pytest.approx(1)
 
 
-def test_the_scale_is_no_smaller_than_an_operator_reaches(rng):
-    """But for a hundredth of the rows, which may be anywhere."""
-    far = np.concatenate([rng.normal(size=(980, 1)), rng.normal(size=(20, 1)) + 1e4])
-    further = np.concatenate([rng.normal(size=(995, 1)), rng.normal(size=(5, 1)) + 1e4])
-    wide, tight = (choose_settings(pilot_of(rows, None), 2, np.random.default_rng(0)) for rows in (far, further))
-    assert 64 * wide.scale > 9000
-    assert 64 * tight.scale < 6000
-    for settings, rows in ((wide, far), (tight, further)):
-        assert (settings.extent > np.abs(rows - settings.origin).max(axis=0)).all()
+def test_all_but_a_hundredth_of_the_pilot_is_within_reach(rng):
+    centers = 20 * np.arange(30)[:, np.newaxis]
+    rows = centers[rng.integers(30, size=5000)] + 0.01 * rng.normal(size=(5000, 1))
+    near, far = settings(rows, n_clusters=30), settings(np.append(rows, [[1e6]], axis=0), n_clusters=30)
+    assert 64 * near.scale > 290
+    assert 64 * far.scale < 1e5
+    for found, furthest in ((near, 290), (far, 1e6)):
+        assert found.extent > 1.5 * furthest
 
 
 def test_m_grows_with_n_and_k():

@@ -56,10 +56,21 @@ def many_gaussians(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndar
     return gaussians(n, n_clusters, rng, 500 * n_clusters)
 
 
+def far_apart(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw unit-variance clusters with centres anywhere in a cube of side 40·K^(1/n)."""
+    return _around(rng.uniform(-20, 20, size=(n_clusters, n)) * n_clusters ** (1 / n), rng, 1.0)
+
+
+def no_clusters(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw rows anywhere in a cube: k-means divides it."""
+    return rng.uniform(-1, 1, size=(N_ROWS, n))
+
+
 SYNTHETIC: dict[str, Callable[[int, int, np.random.Generator], np.ndarray]] = {
     function.__name__: function
     for function in (
-        two_clusters, corners, gaussians, unequal_weights, unequal_widths, elongated, many_gaussians,
+        two_clusters, corners, gaussians, unequal_weights, unequal_widths, elongated, many_gaussians, far_apart,
+        no_clusters,
     )
 }  # fmt: skip
 

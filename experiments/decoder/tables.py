@@ -118,6 +118,13 @@ def many_trials(count: int) -> Iterator[Trial]:
     return _seeded([Trial("many_gaussians", 10, 100, 3.0, init=init) for init in ("pilot", "sketch", "auto")], count)
 
 
+def apart_trials(count: int) -> Iterator[Trial]:
+    cases = [("far_apart", n, K) for n, K in ((1, 20), (2, 20), (2, 100), (3, 20), (5, 50), (10, 10), (20, 10))]
+    cases += [("no_clusters", n, K) for n, K in ((2, 20), (2, 50), (5, 50))]
+    how = [("one-bit", "sketch"), ("exponential", "sketch"), ("one-bit", "auto")]
+    return _seeded([Trial(*case, 5.0, *some) for case, some in product(cases, how)], count)
+
+
 def show_ratios(done: Done) -> None:
     print("SSE over the best of 5 k-means: mean, worst; of the pilot's k-means alone; SSE/N; ARI: mean ± std; seconds")
     for trial, outcomes in _by_cell(done).items():
@@ -219,6 +226,7 @@ EXPERIMENTS = {
     "kdd": Experiment(kdd_trials, show_ratios),
     "order": Experiment(order_trials, show_ratios),
     "many": Experiment(many_trials, show_ratios),
+    "apart": Experiment(apart_trials, show_ratios),
     "scale": Experiment(scale_trials, show_scale),
     "cost": Experiment(cost_trials, show_cost),
     "verdict": Experiment(no_trials, show_verdict),

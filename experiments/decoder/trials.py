@@ -93,6 +93,7 @@ def _try(trial: Trial) -> Outcome:
             random_state=trial.seed,
         )
         if trial.order == "shuffled":  # as `fit` does, but for the decoding, which is timed
+            km.n_features_in_ = rows.shape[1]
             operator, hints, seed = km._prepare(lambda rng: draw_pilot(rows, None, rng))
             km._adopt(operator.sketch(rows), hints, seed)
         else:  # a stream, whose first rows are the pilot

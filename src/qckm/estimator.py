@@ -20,7 +20,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from qckm import seeded
-from qckm.decode import DECODERS, Clustering, Hints, decode_hinted, warn_of_clipping
+from qckm.decode import DECODERS, Clustering, Hints, decode_hinted, require_sketch, warn_of_clipping
 from qckm.elsewhere import engine_of
 from qckm.errors import DecodeError, RowsError, warn
 from qckm.frequencies import LAWS, Law
@@ -234,8 +234,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         -------
         self
         """
-        if not isinstance(sketch, Sketch):
-            raise DecodeError(f"Expected a Sketch, got {type(sketch).__name__}: qckm.load reads a file.")
+        require_sketch(sketch)
         if isinstance(self.init, str) and self.init == "pilot":
             raise DecodeError("A sketch has no pilot rows: use init='sketch', 'auto', or centroids of your own.")
         seed = decoder_seed(Plan(seed=as_seed(self.random_state)))

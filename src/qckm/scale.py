@@ -20,8 +20,8 @@ from qckm.signatures import Signature
 from qckm.threads import one_thread
 
 PILOT_ROWS = 5000
-# Fewer frequencies than so many times the unknowns are few, and for so many clusters any number is.
-_FEW, _MANY_CLUSTERS = 3, 50
+# Fewer frequencies than so many times the unknowns are few; for so many clusters, in so many features, any number is.
+_FEW, _MANY_CLUSTERS, _MANY_FEATURES = 3, 50, 5
 # Frequencies: the law, and rms ‖ω‖ times the clusters' standard deviation (measured: experiments/decoder). Clusters are
 # told apart with the fewest measurements where all ‖ω‖ are about equal, and high.
 _OF_FEW = ("concentrated-radius", 0.9)
@@ -33,8 +33,12 @@ _OF_PURE_TONES = ("gaussian", 1.0)
 _FIRST_ROWS = ("gaussian", 0.65)
 # Beyond these, squares overflow or vanish.
 _SMALLEST = 1e-150
-# Clusters much tighter than their distances would make a scale at which a search sees nothing: this share of the
-# typical distance is the least deviation assumed.
+# Clusters much tighter than their distances would make a scale at which a search sees nothing: neighbours are no more
+# than so many scales apart, but a half less for each feature, as there are more places to search; at least so many.
+_MOST_APART, _LEAST_APART = 5.0, 2.5
+# A scale that follows distances is no larger than so many times that of all rows as one cluster …
+_OF_ALL_ROWS = 0.7
+# … and the deviation assumed is no less than this share of what distances would be if clusters were spread evenly.
 _LEAST_SHARE_OF_SPACING = 0.15
 # An operator reaches at least so many scales from its origin; all but this share of the pilot should lie within.
 _REACH, _SHARE_BEYOND = 64, 0.01
@@ -132,7 +136,9 @@ def choose_settings(
     if deviation == 0:  # one distinct row: any scale will do, but it should be of the data's size
         deviation = float(np.abs(pilot.rows).max()) or 1.0
     # Rounded, both: a k-means whose last bits depend on the processor must not give another operator.
-    scale = _round_to_bits(max(deviation * np.sqrt(n) / radians, _distance(pilot) / _REACH))
+    scales_apart = max(_LEAST_APART, _MOST_APART - n / 2)
+    apart = min(_spacing(clusters.centers) / scales_apart, _OF_ALL_ROWS * total * np.sqrt(n))
+    scale = _round_to_bits(max(deviation * np.sqrt(n) / radians, apart, _distance(pilot) / _REACH))
     grid = np.ldexp(0.5, int(np.frexp(scale)[1]) - 2)
     origin = np.rint(pilot.mean() / grid) * grid
     extent = _FURTHER * np.abs(pilot.rows - origin).max(axis=0)
@@ -153,7 +159,8 @@ def choose_law(
     """
     if wanted == seeded.LAW:  # all its ‖ω‖ are about equal, however many there are
         return wanted, _OF_FEW[1]
-    if n_frequencies < _FEW * n_features * n_clusters or n_clusters >= _MANY_CLUSTERS:
+    many = n_clusters >= _MANY_CLUSTERS and n_features >= _MANY_FEATURES
+    if n_frequencies < _FEW * n_features * n_clusters or many:
         law, radians = _OF_FEW
     elif not of_all:
         law, radians = _FIRST_ROWS
@@ -188,6 +195,16 @@ def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[C
     spreads = np.sqrt(np.bincount(kmeans.labels_, squares, minlength=n_clusters) / np.maximum(weights, _SMALLEST))
     centers = kmeans.cluster_centers_ * size + mean
     return Clusters(centers, weights / weights.sum(), spreads * size), float(np.sqrt(variance)) * size
+
+
+def _spacing(centers: Floats) -> float:
+    """Return the distance from one of the centres to the next, in the median; 0 where there is one only."""
+    from sklearn.metrics import pairwise_distances
+
+    distances = pairwise_distances(np.unique(centers, axis=0))
+    np.fill_diagonal(distances, np.inf)
+    nearest = distances.min(axis=1)
+    return float(np.median(nearest)) if len(nearest) > 1 else 0.0
 
 
 def _distance(pilot: Pilot) -> float:

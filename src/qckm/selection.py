@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from qckm.decode import Clustering, decode, warn_of_clipping
+from qckm.decode import Clustering, decode, require_sketch, warn_of_clipping
 from qckm.errors import DecodeError, PoorFitWarning, SaturationWarning, warn
 from qckm.random import spawn
 from qckm.sketch import Sketch
@@ -156,8 +156,7 @@ def choose_n_clusters(sketch: Sketch, ks: Iterable[int] = range(1, 11), **how: A
 
 def _to_try(sketch: Sketch, ks: Iterable[int]) -> list[int]:
     """Return the numbers of clusters, increasing, that a sketch of so many rows can have."""
-    if not isinstance(sketch, Sketch):
-        raise DecodeError(f"Expected a Sketch, got {type(sketch).__name__}.")
+    require_sketch(sketch)
     try:
         tried = sorted({operator.index(K) for K in ks})
     except TypeError as error:

@@ -8,7 +8,8 @@ import click
 
 from qckm.cli import options, sketching
 from qckm.cli.paths import Input, Output
-from qckm.cli.talk import Talk, talk_options, writing
+from qckm.cli.talk import Talk, talk_options
+from qckm.cli.writing import writing
 from qckm.planning import Plan
 from qckm.runs import require_columns
 

@@ -6,7 +6,8 @@ import click
 
 from qckm.cli import sketching
 from qckm.cli.paths import Input, Output
-from qckm.cli.talk import Talk, talk_options, write_bytes
+from qckm.cli.talk import Talk, talk_options
+from qckm.cli.writing import write_bytes
 from qckm.sensor import render_c
 
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from qckm.cli import options
 from qckm.cli.paths import Input, Output
-from qckm.cli.talk import Talk, talk_options, writing
+from qckm.cli.talk import Talk, talk_options
+from qckm.cli.writing import writing
 from qckm.errors import RowsError, SourceError
 from qckm.models import Model, load_model
 from qckm.sources import Batch, open_source

@@ -9,7 +9,8 @@ import numpy as np
 
 from qckm.cli import options
 from qckm.cli.paths import Input, Output
-from qckm.cli.talk import Talk, talk_options, write_bytes
+from qckm.cli.talk import Talk, talk_options
+from qckm.cli.writing import write_bytes
 from qckm.models import Model, load_model
 from qckm.report import render
 from qckm.sources import Source, open_source, sample_rows

@@ -14,7 +14,8 @@ import click
 from qckm import checkpoints, files
 from qckm.checkpoints import Checkpoint
 from qckm.cli.progress import Progress
-from qckm.cli.talk import Talk, size, write_bytes
+from qckm.cli.talk import Talk, size
+from qckm.cli.writing import write_bytes
 from qckm.decode import Hints
 from qckm.errors import DecodeError, QckmError
 from qckm.operator import SketchOperator
@@ -192,9 +193,14 @@ def remark(sketch: Sketch, talk: Talk) -> None:
         talk.say(f"skipped {sketch.skipped:,} bad rows")
     if sketch.saturated:
         share = sketch.saturated / sketch.count
+        drawn_blind = not sketch.operator.origin.any()
+        cure = (
+            "leave --scale to the pilot, which also finds the origin" if drawn_blind
+            else "use the logarithm of columns with long tails, or a larger --scale"
+        )  # fmt: skip
         talk.say(
             f"{sketch.saturated:,} rows ({share:.2%}) lie farther from the origin than can be coded, and were clipped: "
-            "use a larger --scale, or leave --scale to the pilot, which also finds the origin"
+            f"if they matter, {cure}"
         )
 
 

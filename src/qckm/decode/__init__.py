@@ -147,6 +147,14 @@ def _decode_from(task: Task, start: npt.ArrayLike | None, how: tuple[Any, ...]) 
     return _with_verdict(found, octave)
 
 
+def require_sketch(sketch: Any) -> None:
+    """Refuse what is no sketch."""
+    if not isinstance(sketch, Sketch):
+        raise DecodeError(
+            f"Expected a Sketch, got {type(sketch).__name__}: make one with op.sketch(X), or qckm.load a file."
+        )
+
+
 def warn_of_clipping(sketch: Sketch) -> None:
     """Warn where rows of a sketch lie beyond what its operator can code: they count as if at the edge."""
     if sketch.saturated:
@@ -206,10 +214,7 @@ def _task(
     random_state: Any,
     spread: npt.ArrayLike | None,
 ) -> Task:
-    if not isinstance(sketch, Sketch):
-        raise DecodeError(
-            f"Expected a Sketch, got {type(sketch).__name__}: make one with op.sketch(X), or qckm.load a file."
-        )
+    require_sketch(sketch)
     _require_positive("n_clusters", n_clusters)
     _require_positive("n_init", n_init)
     if decoder not in DECODERS:

@@ -26,7 +26,7 @@ _FRESH, _FEW_ROWS, _FEW_A_CLUSTER, _FINALISTS = 20, 2000, 50, 3
 _CLOSE = 3.0
 # Centroids around which rows spread so much more than around those that were trusted are worse than these: noise, where
 # clusters overlap so much that a sketch hardly tells one division from another.
-_WORSE = 1.35
+_WORSE = 1.2
 
 
 class Centroids(NamedTuple):
