@@ -87,7 +87,7 @@ def _try(trial: Trial) -> Outcome:
             trial.K,
             signature=trial.signature,
             n_frequencies=m,
-            scale=settings.scale if trial.radians else "auto",
+            scale=settings.scale / trial.radians if trial.radians else "auto",
             init=trial.init,
             compute_labels=False,
             random_state=trial.seed,
@@ -120,11 +120,11 @@ def _try(trial: Trial) -> Outcome:
 
 
 def _settings(rows: np.ndarray, trial: Trial) -> Settings:
-    """Return what the pilot that CompressiveKMeans draws for this seed suggests."""
+    """Return what the pilot that CompressiveKMeans draws for this seed suggests, at a radian a cluster's deviation."""
     (for_pilot, *_) = spawn(trial.seed, 3)
     first = rows if trial.order == "shuffled" else rows[:PILOT_ROWS]
     pilot = draw_pilot(first, None, for_pilot)
-    return choose_settings(pilot, trial.K, for_pilot, trial.radians or 1.0)
+    return choose_settings(pilot, trial.K, for_pilot, radians=1.0)
 
 
 @lru_cache(2)
