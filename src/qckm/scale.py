@@ -1,8 +1,8 @@
 """Choosing m and the law, and from a pilot, a few thousand rows looked at once and not kept, the scale and origin.
 
 The rule: sketch at frequencies of a radian or somewhat less a cluster's standard deviation, which a k-means of the
-pilot estimates. It is equivariant: data shifted and rescaled give the scale and origin shifted and rescaled, up
-to the rounding below, and a row of weight w counts as w equal rows.
+pilot estimates, or lower ones where clusters are far apart. It is equivariant: data shifted and rescaled give the scale
+and origin shifted and rescaled, up to the rounding below, and a row of weight w counts as w equal rows.
 """
 
 from __future__ import annotations
@@ -199,12 +199,13 @@ def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[C
 
 def _spacing(centers: Floats) -> float:
     """Return the distance from one of the centres to the next, in the median; 0 where there is one only."""
-    from sklearn.metrics import pairwise_distances
+    from scipy.spatial import KDTree
 
-    distances = pairwise_distances(np.unique(centers, axis=0))
-    np.fill_diagonal(distances, np.inf)
-    nearest = distances.min(axis=1)
-    return float(np.median(nearest)) if len(nearest) > 1 else 0.0
+    places = np.unique(centers, axis=0)
+    if len(places) < 2:
+        return 0.0
+    distances = np.asarray(KDTree(places).query(places, k=2)[0])  # to itself, and to the next
+    return float(np.median(distances[:, 1]))
 
 
 def _distance(pilot: Pilot) -> float:
