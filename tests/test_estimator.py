@@ -58,6 +58,7 @@ def test_many_clusters_far_apart_in_few_columns_are_within_reach(rng, init):
     rows = centers[rng.integers(0, 20, 20_000)] + rng.normal(size=(20_000, 1))
     km = CompressiveKMeans(20, init=init, random_state=0).fit(rows)
     assert km.sketch_.saturated == 0
+    assert km.explained_ > 0.95
     assert km.inertia_ < 1.05 * ((rows - 20 * np.rint(rows / 20)) ** 2).sum()
 
 

@@ -59,11 +59,11 @@ def search_from_scratch(
             return best
 
 
-def begin_at(search: Search, model: SketchModel, start: Floats, n_axes: int) -> Attempt:
-    """Fit clusters from points (K, n) on."""
+def begin_at(search: Search, model: SketchModel, start: Floats, n_axes: int, swaps: bool = True) -> Attempt:
+    """Fit clusters from points (K, n) on, and swap some unless the points are the last word."""
     seeded = search.fit(search.weigh(*search.round(start, 0.5 * search.fine)), 200)
     goal = expected_misfit(model, seeded, True, search.rng).goal
-    return _finish(search, model, search.swap(seeded, goal), n_axes, goal)
+    return _finish(search, model, search.swap(seeded, goal) if swaps else seeded, n_axes, goal)
 
 
 def _n_searches(unknowns: int, n_measurements: int) -> int:

@@ -39,6 +39,9 @@ _ENOUGH = 4
 _NEARLY = 2.5
 # A sketch of less energy than this times its sampling noise says nothing.
 _AUDIBLE = 2.0
+# K clusters that leave more of a sketch's energy than this were led astray, all too wide to be seen, as happens to those
+# of one width while they are few; densities are not, and tell where to begin again.
+_ASTRAY = 0.5
 # Centroids of one density that fare so much worse in another are not to be believed.
 _RESTLESS = 1.2
 # Frequencies of so many radians a cluster's deviation are high, and so much of a sketch's energy left is much.
@@ -148,6 +151,9 @@ def matched(
         densities.sort(key=lambda density: density.misfit)
         centroids, agreed = centroids_of_densities(densities, n_clusters, starts, problem, rng)
         unrest = agreed if enough else np.inf
+        if own.misfit > _ASTRAY * model.energy():
+            again = begin_at(search, model, centroids.points, n_axes, swaps=False).own
+            own = min(own, again, key=lambda mixture: mixture.misfit)
     objective = model.objective(search.residual(densities[0]))
     return Found(
         *centroids,
