@@ -39,8 +39,8 @@ _ENOUGH = 4
 _NEARLY = 2.5
 # A sketch of less energy than this times its sampling noise says nothing.
 _AUDIBLE = 2.0
-# K clusters that leave more of a sketch's energy than this were led astray, all too wide to be seen, as happens to those
-# of one width while they are few; densities are not, and tell where to begin again.
+# K clusters that leave more of a sketch's energy than this were led astray, all too wide to be seen, as happens to some
+# of one width while they are few. Densities are not, and tell where to begin again.
 _ASTRAY = 0.5
 # Centroids of one density that fare so much worse in another are not to be believed.
 _RESTLESS = 1.2
