@@ -28,6 +28,8 @@ STEPS_A_SCALE = 1024
 _ONE_OF = 100
 # … and structured frequencies, which fit an int32, are rounded by a phase of no more than 0.002·√n with steps so long.
 _LONGEST = 8
+# The highest frequency that fits an int16, in radians a step.
+_HIGHEST = CODE_LIMIT * (2 * np.pi / TURN)
 # Beyond these a step or a frequency would leave the range of float64.
 _SMALLEST = 1e-290
 
@@ -170,12 +172,21 @@ def code_frequencies(omega: Floats, steps: Floats) -> npt.NDArray[np.int16]:
 
 def _draw_dense(wishes: Wishes, law: Law, rng: np.random.Generator) -> Drawn:
     omega = draw_frequencies(wishes.n, wishes.m, wishes.scale, law, rng) / wishes.units[:, np.newaxis]
-    highest = CODE_LIMIT * (2 * np.pi / TURN)  # radians a step
-    few = wishes.m // _ONE_OF
-    steps = wishes.steps_up_to(highest / np.maximum(np.sort(np.abs(omega), axis=1)[:, -1 - few], _SMALLEST))
-    if (steps > wishes.usual_steps).any():
-        omega /= np.maximum(1, (np.abs(omega) * steps[:, np.newaxis] / highest).max(axis=0))
+    steps, usual = wishes.steps_up_to(_longest(omega)), wishes.usual_steps
+    while (longer := steps > usual).any():
+        too_high = np.abs(omega) * steps[:, np.newaxis] > _HIGHEST
+        if too_high.any(axis=0).sum() <= wishes.m // _ONE_OF:
+            omega /= np.maximum(1, (np.abs(omega) * steps[:, np.newaxis] / _HIGHEST).max(axis=0))
+            break
+        steps = np.where(longer & too_high.any(axis=1), steps / 2, steps)
     return Drawn(code_frequencies(omega, steps), draw_dither(wishes.m, wishes.signature, wishes.dither, rng), steps)
+
+
+def _longest(omega: Floats) -> Floats:
+    """Return steps (n,) at which one frequency in a hundred does not fit for that feature alone."""
+    few = omega.shape[1] // _ONE_OF
+    steps: Floats = _HIGHEST / np.maximum(np.sort(np.abs(omega), axis=1)[:, -1 - few], _SMALLEST)
+    return steps
 
 
 def _draw_structured(wishes: Wishes, law: Law, rng: np.random.Generator) -> Drawn | None:

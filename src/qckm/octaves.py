@@ -28,7 +28,7 @@ def steps_for(omega: Floats, steps: Floats, wanted: Floats, octaves: int) -> Flo
     Wanted are at least those of the middle octave: the data may be as large as the coarsest suits, and would saturate
     in the steps of the finest. Where the finest frequencies do not fit an int16 then, steps are as long as lets them.
     """
-    most = max((octaves - 1) // 2, int(np.frexp((wanted / steps).max())[1]) - 1)
+    most = max((octaves - 1) // 2, int((np.frexp(wanted)[1] - np.frexp(steps)[1]).max()))
     for longer in range(min(most, _MOST), 0, -1):
         if _largest(omega, np.ldexp(steps, longer), octaves) <= CODE_LIMIT:
             return np.ldexp(steps, longer)

@@ -40,8 +40,8 @@ _MOST_APART, _LEAST_APART = 5.0, 2.5
 _OF_ALL_ROWS = 0.7
 # … and the deviation assumed is no less than this share of what distances would be if clusters were spread evenly.
 _LEAST_SHARE_OF_SPACING = 0.15
-# An operator reaches at least so many scales from its origin; all but this share of the pilot should lie within.
-_REACH, _SHARE_BEYOND = 64, 0.01
+# An operator reaches some 50 scales from its origin, or more; all but this share of the pilot should lie within.
+_REACH, _SHARE_BEYOND = 48, 0.01
 # Rows go so many times further than those of the pilot.
 _FURTHER = 2.0
 
@@ -128,16 +128,16 @@ def pilot_of(X: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None) -> Pil
 def choose_settings(
     pilot: Pilot, n_clusters: int, rng: np.random.Generator, radians: float = _OF_PLENTY[1]
 ) -> Settings:
-    """Choose scale and origin for K clusters, at so many radians a cluster's standard deviation, rms ‖ω‖."""
+    """Choose for K clusters, at so many radians a cluster's standard deviation, rms ‖ω‖, unless they are far apart."""
     n = pilot.rows.shape[1]
     clusters, within = _cluster(pilot, n_clusters, rng)
     total = pilot.deviation()
     deviation = max(within, _LEAST_SHARE_OF_SPACING * total / n_clusters ** (1 / n))
     if deviation == 0:  # one distinct row: any scale will do, but it should be of the data's size
         deviation = float(np.abs(pilot.rows).max()) or 1.0
-    # Rounded, both: a k-means whose last bits depend on the processor must not give another operator.
     scales_apart = max(_LEAST_APART, _MOST_APART - n / 2)
     apart = min(_spacing(clusters.centers) / scales_apart, _OF_ALL_ROWS * total * np.sqrt(n))
+    # Rounded, as the origin is: a k-means whose last bits depend on the processor must not give another operator.
     scale = _round_to_bits(max(deviation * np.sqrt(n) / radians, apart, _distance(pilot) / _REACH))
     grid = np.ldexp(0.5, int(np.frexp(scale)[1]) - 2)
     origin = np.rint(pilot.mean() / grid) * grid
@@ -198,14 +198,19 @@ def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[C
 
 
 def _spacing(centers: Floats) -> float:
-    """Return the distance from one of the centres to the next, in the median; 0 where there is one only."""
+    """Return the distance from a typical one of the centres (K, n) to the next; 0 where there is one only.
+
+    In few features a search finds near clusters among far ones, so that scales may suit the nearest quarter; in many it
+    would find nothing at all, and the nearest half must do.
+    """
     from scipy.spatial import KDTree
 
     places = np.unique(centers, axis=0)
     if len(places) < 2:
         return 0.0
     distances = np.asarray(KDTree(places).query(places, k=2)[0])  # to itself, and to the next
-    return float(np.median(distances[:, 1]))
+    share = 0.25 if centers.shape[1] < _MANY_FEATURES else 0.5
+    return float(np.quantile(distances[:, 1], share, method="lower"))
 
 
 def _distance(pilot: Pilot) -> float:

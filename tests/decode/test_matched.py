@@ -127,6 +127,24 @@ def test_a_pilot_like_all_rows_is_kept_where_clusters_are_no_gaussians():
     assert not np.isin(pilot.centers, hints.centers).any()
 
 
+def test_a_pilot_that_misses_a_cluster_is_mended():
+    """Two clusters taken for one, and one for two: a local minimum of its k-means, though its rows are like all."""
+    rng = np.random.default_rng(0)
+    centers = 10 * rng.uniform(-1, 1, size=(6, 10))
+    X = centers[rng.integers(6, size=10_000)] + rng.normal(size=(10_000, 10))
+    wrong = np.concatenate(
+        [centers[:1] + 0.5, centers[:1] - 0.5, centers[1:4], centers[4:].mean(axis=0, keepdims=True)]
+    )
+    sketch = qckm.CompressiveKMeans(6, init="sketch", compute_labels=False, random_state=0).fit(X).sketch_
+    kmeans = KMeans(6, init=wrong, n_init=1, max_iter=1).fit(X)
+    spreads = np.sqrt([((X[kmeans.labels_ == k] - c) ** 2).mean() for k, c in enumerate(kmeans.cluster_centers_)])
+    hints = Hints(
+        kmeans.cluster_centers_, np.bincount(kmeans.labels_) / len(X), spreads, X.std(axis=0), sketch.operator.sketch(X)
+    )
+    assert ratio(X, hints.centers) > 1.5
+    assert ratio(X, decode_hinted(sketch, 6, hints, random_state=0).centers) < 1.01
+
+
 def test_a_misleading_pilot_does_no_harm():
     X = clusters(4, 3, 0)
     sketch = qckm.SketchOperator.draw(3, 60, scale=2.0, random_state=0).sketch(X)

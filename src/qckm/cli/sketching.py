@@ -193,14 +193,10 @@ def remark(sketch: Sketch, talk: Talk) -> None:
         talk.say(f"skipped {sketch.skipped:,} bad rows")
     if sketch.saturated:
         share = sketch.saturated / sketch.count
-        drawn_blind = not sketch.operator.origin.any()
-        cure = (
-            "leave --scale to the pilot, which also finds the origin" if drawn_blind
-            else "use the logarithm of columns with long tails, or a larger --scale"
-        )  # fmt: skip
         talk.say(
             f"{sketch.saturated:,} rows ({share:.2%}) lie farther from the origin than can be coded, and were clipped: "
-            f"if they matter, {cure}"
+            "if they matter, use the logarithm of columns with long tails, a larger --scale, or that of the pilot, which "
+            "also finds the origin"
         )
 
 

@@ -162,8 +162,8 @@ def warn_of_clipping(sketch: Sketch) -> None:
         warn(
             f"{sketch.saturated} of {sketch.count} rows ({sketch.saturated / sketch.count:.2%}) have a feature too far "
             f"from the origin to be coded, and were clipped to the box {lower} … {upper}. If they matter, draw the "
-            "operator with an origin in the middle of the data or a larger scale, or transform heavy-tailed features "
-            "(a logarithm, say).",
+            "operator with an origin in the middle of the data, and their extent, or a larger scale, or transform "
+            "heavy-tailed features (a logarithm, say).",
             SaturationWarning,
         )
 

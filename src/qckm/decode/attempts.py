@@ -60,7 +60,7 @@ def search_from_scratch(
 
 
 def begin_at(search: Search, model: SketchModel, start: Floats, n_axes: int, swaps: bool = True) -> Attempt:
-    """Fit clusters from points (K, n) on, and swap some unless the points are the last word."""
+    """Fit clusters from points (K, n) on; with swaps, search further from there."""
     seeded = search.fit(search.weigh(*search.round(start, 0.5 * search.fine)), 200)
     goal = expected_misfit(model, seeded, True, search.rng).goal
     return _finish(search, model, search.swap(seeded, goal) if swaps else seeded, n_axes, goal)

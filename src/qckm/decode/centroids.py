@@ -63,12 +63,20 @@ def centroids_of_densities(
     return centroids, float(np.median([_sse(rows, points) for points in others]) / least) if least else 1.0
 
 
-def are_worse(centroids: Centroids, trusted: Centroids, problem: Problem, rng: np.random.Generator) -> bool:
-    """Return whether centroids are much worse than trusted ones, in the eyes of the rows that these stand for."""
+def are_worse(
+    centroids: Centroids, mixture: Mixture, trusted: Centroids, problem: Problem, rng: np.random.Generator
+) -> bool:
+    """Return whether centroids of a mixture are much worse than trusted ones, in the eyes of rows drawn around these.
+
+    Where clusters stand apart, and the two differ in which they are and not only in where, it is the trusted that miss
+    some: the sketch knows all rows.
+    """
     no_axes = np.zeros((len(trusted.points), 0, trusted.points.shape[1]))
     clusters = Mixture(trusted.points, trusted.shares, trusted.widths, no_axes, misfit=0.0)
     rows = _draw_rows([clusters], max(_ROWS, _A_CLUSTER * len(trusted.points)), problem, rng)
-    return _sse(rows, centroids.points) > _WORSE * _sse(rows, trusted.points)
+    if _sse(rows, centroids.points) <= _WORSE * _sse(rows, trusted.points):
+        return False
+    return _overlap(mixture) or _are_the_same(centroids.points, trusted.points)
 
 
 def _draw_rows(mixtures: list[Mixture], count: int, problem: Problem, rng: np.random.Generator) -> Floats:
@@ -112,6 +120,13 @@ def _overlap(mixture: Mixture) -> bool:
     deviations = np.sqrt(mixture.widths + (mixture.axes**2).sum(axis=(1, 2)))
     near = distances < _CLOSE * np.maximum.outer(deviations, deviations)
     return bool(near.sum() > len(near))  # each is near itself
+
+
+def _are_the_same(points: Floats, others: Floats) -> bool:
+    """Return whether each of the points is nearest to another one of the others."""
+    from sklearn.metrics import pairwise_distances_argmin
+
+    return len(np.unique(pairwise_distances_argmin(points, others))) == len(points)
 
 
 def _sse(rows: Floats, points: Floats) -> float:

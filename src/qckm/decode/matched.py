@@ -40,7 +40,7 @@ _NEARLY = 2.5
 # A sketch of less energy than this times its sampling noise says nothing.
 _AUDIBLE = 2.0
 # K clusters that leave more of a sketch's energy than this were led astray, all too wide to be seen, as happens to some
-# of one width while they are few. Densities are not, and tell where to begin again.
+# of one width while they are few. Densities are not: fitted again from there, K clusters tell what they can explain.
 _ASTRAY = 0.5
 # Centroids of one density that fare so much worse in another are not to be believed.
 _RESTLESS = 1.2
@@ -144,7 +144,7 @@ def matched(
         centroids = trusted
     elif explained:
         centroids = centroids_of_clusters(own, n_clusters, starts, problem, rng)
-        if trusted is not None and are_worse(centroids, trusted, problem, rng):
+        if trusted is not None and are_worse(centroids, own, trusted, problem, rng):
             centroids, kept = trusted, True
     else:
         densities += fit_densities(search, None if start is None else attempt.equal, n_clusters, n_axes)
