@@ -195,7 +195,7 @@ def remark(sketch: Sketch, talk: Talk) -> None:
         share = sketch.saturated / sketch.count
         talk.say(
             f"{sketch.saturated:,} rows ({share:.2%}) lie farther from the origin than can be coded, and were clipped: "
-            "if they matter, use the logarithm of columns with long tails, a larger --scale, or that of the pilot, which "
+            "if they matter, use the logarithm of columns with long tails, a larger --scale, or the pilot's, which "
             "also finds the origin"
         )
 
