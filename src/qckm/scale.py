@@ -40,9 +40,9 @@ _MOST_APART, _LEAST_APART = 5.0, 2.5
 _OF_ALL_ROWS = 0.7
 # … and the deviation assumed is no less than this share of what distances would be if clusters were spread evenly.
 _LEAST_SHARE_OF_SPACING = 0.15
-# An operator reaches so many scales over √n from its origin, but some 50 at least; all but this share of the pilot should
+# An operator reaches so many scales from its origin, in one feature and in more; all but this share of the pilot should
 # lie within.
-_REACH, _LEAST_REACH, _SHARE_BEYOND = 80, 48, 0.01
+_REACH_OF_ONE, _REACH, _SHARE_BEYOND = 80, 48, 0.01
 # Rows go so many times further than those of the pilot.
 _FURTHER = 2.0
 
@@ -138,7 +138,7 @@ def choose_settings(
         deviation = float(np.abs(pilot.rows).max()) or 1.0
     scales_apart = max(_LEAST_APART, _MOST_APART - n / 2)
     apart = min(_spacing(clusters.centers) / scales_apart, _OF_ALL_ROWS * total * np.sqrt(n))
-    reached = _distance(pilot) / max(_LEAST_REACH, _REACH / np.sqrt(n))
+    reached = _distance(pilot) / (_REACH_OF_ONE if n == 1 else _REACH)
     # Rounded, as the origin is: a k-means whose last bits depend on the processor must not give another operator.
     scale = _round_to_bits(max(deviation * np.sqrt(n) / radians, apart, reached))
     grid = np.ldexp(0.5, int(np.frexp(scale)[1]) - 2)
