@@ -215,6 +215,8 @@ def test_bad_values_are_named_by_row_and_column(bad, name, verb, rng):
         ({"steps": 1.0}, "Use a smaller step"),
         ({"steps": -1.0}, "powers of two"),
         ({"extent": -1.0}, "extent >= 0"),
+        ({"frequencies": "sparse"}, "'auto', 'dense' or 'structured'"),
+        ({"frequencies": "sparse", "law": "seeded"}, "'auto', 'dense' or 'structured'"),
         ({"extent": [1.0, np.inf, 1.0]}, "finite extent"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from operator import index
 from typing import Any
 
@@ -12,6 +13,9 @@ import numpy.typing as npt
 from qckm.errors import OperatorError
 
 Floats = npt.NDArray[np.float64]
+
+# Beyond these a step or a frequency would leave the range of float64.
+SMALLEST = 1e-290
 
 
 def as_count(name: str, value: Any) -> int:
@@ -40,6 +44,21 @@ def as_units(units: npt.ArrayLike | None, n: int) -> Floats:
     if not (sizes > 0).all():
         raise OperatorError("Expected units > 0; leave out features that are constant.")
     return sizes
+
+
+def as_scale(scale: Any) -> float:
+    """Return a scale whose frequencies and steps are numbers."""
+    if not isinstance(scale, Real) or not SMALLEST <= float(scale) <= 1 / SMALLEST:
+        raise OperatorError(f"Expected a scale from {SMALLEST} to {1 / SMALLEST}, got {scale!r}: rescale the data.")
+    return float(scale)
+
+
+def as_extent(extent: npt.ArrayLike, n: int) -> Floats:
+    """Return an extent (n,) >= 0."""
+    reach = per_feature("extent", extent, n, 0.0)
+    if (reach < 0).any():
+        raise OperatorError("Expected an extent >= 0 in each feature.")
+    return reach
 
 
 def as_names(names: Sequence[str] | None, n: int) -> tuple[str, ...] | None:

@@ -237,7 +237,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         require_sketch(sketch)
         if isinstance(self.init, str) and self.init == "pilot":
             raise DecodeError("A sketch has no pilot rows: use init='sketch', 'auto', or centroids of your own.")
-        seed = decoder_seed(Plan(seed=as_seed(self.random_state)))
+        seed = decoder_seed(as_seed(self.random_state))
         self.n_features_in_ = sketch.operator.n_features
         self.__dict__.pop("feature_names_in_", None)
         if sketch.operator.feature_names is not None:
@@ -407,7 +407,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         )
         columns = range(self.n_features_in_) if names is None else names
         planned = plan_operator([str(name) for name in columns], names, draw, plan, want_hints=True, of_all=of_all)
-        return planned.operator, planned.hints, decoder_seed(plan)
+        return planned.operator, planned.hints, decoder_seed(plan.seed)
 
     def _adopt(self, sketch: Sketch, pilot: Hints | None, seed: int) -> None:
         """Take a new sketch in one go; what was decoded from the old one is void."""

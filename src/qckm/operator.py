@@ -13,7 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm import drawing, seeded, signatures
-from qckm.arguments import as_count, as_jobs, as_names, as_origin, as_steps, as_units, per_frequency
+from qckm.arguments import (
+    as_count,
+    as_extent,
+    as_jobs,
+    as_names,
+    as_origin,
+    as_scale,
+    as_steps,
+    as_units,
+    per_frequency,
+)
 from qckm.drawing import Dither, Wishes
 from qckm.elsewhere import engine_of
 from qckm.errors import OperatorError, RowsError
@@ -163,6 +173,8 @@ class SketchOperator:
         """
         octaves = as_count("octaves", octaves)
         n, m = as_count("n_features", n_features), as_count("n_frequencies", n_frequencies)
+        if frequencies not in ("auto", "dense", "structured"):
+            raise OperatorError(f"Expected frequencies 'auto', 'dense' or 'structured', got {frequencies!r}.")
         rng = as_generator(random_state)
         if law == seeded.LAW:
             if frequencies == "structured":
@@ -172,10 +184,10 @@ class SketchOperator:
             seed = int(rng.integers(2**32))
             return cls.from_seed(n, m, scale, seed, signature, dither, origin, units, steps, feature_names, extent)
         sizes, signature, law = as_units(units, n), signatures.get(signature), get_law(law)
-        wishes = Wishes.of(n, m, scale, sizes, steps, extent, signature, dither)
+        wishes = _wishes(n, m, scale, sizes, steps, extent, signature, dither)
         drawn = drawing.draw(wishes, law, frequencies, octaves, rng)
         start = as_origin(origin, drawn.steps)
-        return cls(*drawn, start, signature, dither, law.name, float(scale), sizes, as_names(feature_names, n))
+        return cls(*drawn, start, signature, dither, law.name, wishes.scale, sizes, as_names(feature_names, n))
 
     @classmethod
     def from_frequencies(
@@ -250,10 +262,10 @@ class SketchOperator:
         """
         n, m = as_count("n_features", n_features), as_count("n_frequencies", n_frequencies)
         sizes, signature = as_units(units, n), signatures.get(signature)
-        wishes = Wishes.of(n, m, scale, sizes, steps, extent, signature, dither)
+        wishes = _wishes(n, m, scale, sizes, steps, extent, signature, dither)
         drawn, law = drawing.draw_seeded(wishes, seed)
         start = as_origin(origin, drawn.steps)
-        return cls(*drawn, start, signature, dither, law, float(scale), sizes, as_names(feature_names, n))
+        return cls(*drawn, start, signature, dither, law, wishes.scale, sizes, as_names(feature_names, n))
 
     @property
     def n_features(self) -> int:
@@ -520,3 +532,18 @@ class SketchOperator:
                 f"Only the contributions of a one-bit signature are bits: cannot {verb} with {self.signature.name!r}. "
                 "Use sketch, or draw the operator with signature='one-bit'."
             )
+
+
+def _wishes(
+    n: int,
+    m: int,
+    scale: Any,
+    units: Floats,
+    steps: npt.ArrayLike | None,
+    extent: npt.ArrayLike | None,
+    signature: Signature,
+    dither: Dither,
+) -> Wishes:
+    grid = None if steps is None else as_steps(steps, n)
+    reach = None if extent is None else as_extent(extent, n)
+    return Wishes(n, m, as_scale(scale), units, grid, reach, signature, dither)

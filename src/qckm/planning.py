@@ -154,9 +154,9 @@ def _hints(pilot: Pilot, settings: Settings, operator: SketchOperator) -> Hints:
     return Hints(centers * units, weights, spreads, settings.deviation * units, seen)
 
 
-def decoder_seed(plan: Plan) -> int:
-    """Return the decoder's seed: independent of the pilot's and the operator's."""
-    return int(spawn(plan.seed, 3)[2].integers(2**63))
+def decoder_seed(seed: int) -> int:
+    """Return the decoder's seed for that of a plan: independent of the pilot's and the operator's."""
+    return int(spawn(seed, 3)[2].integers(2**63))
 
 
 def _deviations(pilot: Pilot) -> Floats:

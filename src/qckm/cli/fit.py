@@ -80,7 +80,7 @@ def command(
         hints = hints_for(done.source, wishes, done.sketch.operator)
     size = len(files.dumps(done.sketch))
     talk.say(f"{sketching.summary(done.sketch, size, done.source.n_bytes)}, in {duration(done.seconds['sketch'])}")
-    seed = decoder_seed(wishes)
+    seed = decoder_seed(wishes.seed)
     clustering, seconds = decoding.decode_sketch(done.sketch, clusters, decoder, n_init, seed, talk, hints)
     sketching.remark(done.sketch, talk)
     facts = sketching.facts_of(done, size)
