@@ -11,7 +11,7 @@ PACKAGE = Path(qckm.__file__).parent
 
 LAYERS = [
     {"kernels"},
-    {"errors"},
+    {"errors", "values"},
     {"arguments", "elsewhere", "random", "rows", "compiling", "threads", "frequencies", "octaves", "signatures"},
     {"structured", "seeded"},
     {"drawing"},

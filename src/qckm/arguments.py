@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.errors import OperatorError
+from qckm.kernels.reference import CODE_LIMIT, TURN
 
 Floats = npt.NDArray[np.float64]
 
-# Beyond these a step or a frequency would leave the range of float64.
-SMALLEST = 1e-290
+# Lengths are no smaller, and no larger than its inverse: their squares are then numbers that float64 holds.
+SMALLEST = 1e-150
 
 
 def as_count(name: str, value: Any) -> int:
@@ -43,6 +44,7 @@ def as_units(units: npt.ArrayLike | None, n: int) -> Floats:
     sizes = per_feature("units", units, n, 1.0)
     if not (sizes > 0).all():
         raise OperatorError("Expected units > 0; leave out features that are constant.")
+    require_lengths("units", sizes)
     return sizes
 
 
@@ -51,6 +53,13 @@ def as_scale(scale: Any) -> float:
     if not isinstance(scale, Real) or not SMALLEST <= float(scale) <= 1 / SMALLEST:
         raise OperatorError(f"Expected a scale from {SMALLEST} to {1 / SMALLEST}, got {scale!r}: rescale the data.")
     return float(scale)
+
+
+def require_lengths(name: str, sizes: Floats) -> None:
+    """Refuse lengths whose squares float64 does not hold."""
+    if not ((sizes >= SMALLEST) & (sizes <= 1 / SMALLEST)).all():
+        wrong = sizes[(sizes < SMALLEST) | (sizes > 1 / SMALLEST)].flat[0]
+        raise OperatorError(f"Expected {name} from {SMALLEST} to {1 / SMALLEST}, got {wrong}: rescale the data.")
 
 
 def as_extent(extent: npt.ArrayLike, n: int) -> Floats:
@@ -79,6 +88,16 @@ def per_frequency(name: str, values: npt.ArrayLike, m: int) -> Floats:
     return array
 
 
+def require_codes(frequency_codes: Any, dither_codes: npt.NDArray[np.int32]) -> None:
+    """Refuse codes that no operator has: frequencies (n, m) that are no int16 within ±32767, dither beyond a turn."""
+    if isinstance(frequency_codes, np.ndarray) and (
+        frequency_codes.dtype != np.int16 or (frequency_codes < -CODE_LIMIT).any()
+    ):
+        raise OperatorError(f"Expected frequency codes as int16 from {-CODE_LIMIT} to {CODE_LIMIT}.")
+    if dither_codes.dtype != np.int32 or (dither_codes < 0).any() or (dither_codes >= TURN).any():
+        raise OperatorError("Expected dither codes as int32 within one turn, 0 to 2**24 - 1.")
+
+
 def as_jobs(n_jobs: Any) -> int | None:
     """Return a number of threads, or None."""
     try:
@@ -93,14 +112,18 @@ def as_jobs(n_jobs: Any) -> int | None:
 def as_steps(steps: npt.ArrayLike | None, n: int) -> Floats:
     """Return steps (n,), powers of two."""
     sizes = per_feature("steps", steps, n, 1.0)
-    if not (sizes >= np.finfo(np.float64).tiny).all() or (np.frexp(sizes)[0] != 0.5).any():
+    if not (sizes > 0).all() or (np.frexp(sizes)[0] != 0.5).any():
         raise OperatorError("Expected steps that are powers of two (…, 0.25, 0.5, 1, 2, …), so that coding is exact.")
+    require_lengths("steps", sizes)
     return sizes
 
 
 def as_origin(origin: npt.ArrayLike | None, steps: Floats) -> Floats:
     """Return the origin (n,), rounded to whole steps."""
-    start: Floats = np.rint(per_feature("origin", origin, len(steps), 0.0) / steps) * steps
+    with np.errstate(over="ignore"):
+        start: Floats = np.rint(per_feature("origin", origin, len(steps), 0.0) / steps) * steps
+    if not np.isfinite(start).all():
+        raise OperatorError("Expected an origin that steps can count, got one that is too far away for them.")
     return start
 
 

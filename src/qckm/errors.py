@@ -33,7 +33,11 @@ class SignatureError(QckmError):
     """A function that is no signature: not periodic, not centred, outside [-1, 1], or without a first harmonic."""
 
 
-class MergeError(QckmError):
+class SketchError(QckmError):
+    """A sum that cannot be: of more rows than its integers hold, or one that no rows have."""
+
+
+class MergeError(SketchError):
     """Two sketches that cannot be added or subtracted."""
 
 

@@ -76,7 +76,8 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     compute_labels : bool, default True
         Whether `fit` looks at the rows a second time, for `labels_` and `inertia_`.
     random_state : None, int or RandomState
-        With an int, results are the same whatever the number of threads.
+        With an int, results are the same whatever the number of threads. The operator depends on the pilot's rows, too:
+        sketches of two fits do not add up. Sketch with the `operator_` of one of them instead.
 
     Attributes
     ----------

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,12 @@ class Law:
     name: str
     draw_radii: Callable[[int, int, np.random.Generator], Floats]
     mean_square: Callable[[int], float]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let a law of ours travel, by pickle or copy, as its name: its functions have none."""
+        if LAWS.get(self.name) is self:
+            return get_law, (self.name,)
+        return type(self), (self.name, self.draw_radii, self.mean_square)
 
 
 def _adapted_radii(n: int, m: int, rng: np.random.Generator) -> Floats:

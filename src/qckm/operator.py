@@ -23,6 +23,8 @@ from qckm.arguments import (
     as_steps,
     as_units,
     per_frequency,
+    require_codes,
+    require_lengths,
 )
 from qckm.drawing import Dither, Wishes
 from qckm.elsewhere import engine_of
@@ -34,6 +36,7 @@ from qckm.random import as_generator
 from qckm.rows import as_rows, as_weights, raise_not_finite, require_names
 from qckm.signatures import Signature
 from qckm.structured import StructuredCodes
+from qckm.values import Value
 
 if TYPE_CHECKING:
     from qckm.kernels.cpu import Sketcher
@@ -46,11 +49,12 @@ _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class SketchOperator:
+class SketchOperator(Value):
     """What is measured of a row: A_f with its frequencies, dither, signature, origin and steps, all as integers.
 
     Build one with `draw` (random frequencies of a law) or `from_frequencies` (your own). Two operators are equal when
-    their fingerprints are: then, and only then, their sketches may be added.
+    they measure the same, as their fingerprints say, and decode alike: units and octaves are the same, too. Then, and
+    only then, their sketches may be added.
 
     Parameters
     ----------
@@ -68,9 +72,10 @@ class SketchOperator:
     scale : float or None
         Likewise.
     units : ndarray of float64, shape (n,), optional
-        Likewise: the size of a unit of each feature, in which distances between rows count; ones by default.
+        The size of a unit of each feature, in which distances between rows count; ones by default. Not part of the
+        fingerprint, as no bit depends on it; but decoding does, so operators of unlike units are not equal.
     feature_names : tuple of str, optional
-        Likewise: the columns, in order. Frames with other columns are refused.
+        A note: the columns, in order. Frames with other columns are refused.
 
     Examples
     --------
@@ -99,6 +104,7 @@ class SketchOperator:
         n, m = self.frequency_codes.shape
         object.__setattr__(self, "units", as_units(self.units, n))
         object.__setattr__(self, "feature_names", as_names(self.feature_names, n))
+        require_codes(self.frequency_codes, self.dither_codes)
         if self.dither_codes.shape != (m,) or self.steps.shape != (n,) or self.origin.shape != (n,):
             raise OperatorError(
                 f"Expected dither ({m},), steps ({n},) and origin ({n},) for frequencies ({n}, {m}), got "
@@ -106,10 +112,13 @@ class SketchOperator:
             )
         if self.dither not in ("paired", "single"):
             raise OperatorError(f"Expected dither 'paired' or 'single', got {self.dither!r}.")
-        if (self.dither_codes < 0).any() or (self.dither_codes >= kernel.TURN).any():
-            raise OperatorError("Expected dither codes within one turn, 0 to 2**24 - 1.")
-        if not np.isfinite(self.origin).all() or (np.rint(self.origin / self.steps) != self.origin / self.steps).any():
+        as_steps(self.steps, n)
+        if not np.array_equal(as_origin(self.origin, self.steps), self.origin):
             raise OperatorError("Expected a finite origin, a whole number of steps in each feature.")
+        if not isinstance(self.law, str) or not (self.scale is None or 0 < self.scale < np.inf):
+            raise OperatorError(
+                f"Expected a law's name, and a finite scale > 0 or None, got {self.law!r}, {self.scale!r}."
+            )
         for array in (self.frequency_codes, self.dither_codes, self.steps, self.origin, self.units):
             array.setflags(write=False)
 
@@ -221,6 +230,7 @@ class SketchOperator:
         if omega.ndim != 2 or omega.size == 0 or not np.isfinite(omega).all():
             raise OperatorError(f"Expected finite frequencies of shape (n, m), got shape {omega.shape}.")
         n, m = omega.shape
+        require_lengths("frequencies", np.abs(omega[omega != 0]))
         signature = signatures.get(signature)
         sizes = as_steps(drawing.steps_of(omega) if steps is None else steps, n)
         codes = drawing.code_frequencies(omega, sizes)
@@ -367,7 +377,17 @@ class SketchOperator:
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SketchOperator) and self.fingerprint == other.fingerprint
+        return isinstance(other, SketchOperator) and self.difference(other) is None
+
+    def difference(self, other: SketchOperator) -> str | None:
+        """Return in words what keeps sketches of two operators from being added; None where nothing does."""
+        if self.fingerprint != other.fingerprint:
+            return f"different operators: {self!r} and {other!r}"
+        if not np.array_equal(self.units, other.units):
+            return f"operators that count distances in different units: {self.units!r:.200} and {other.units!r:.200}"
+        if self.octaves != other.octaves:
+            return f"operators of {self.octaves} (law={self.law!r}) and {other.octaves} octaves (law={other.law!r})"
+        return None
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
@@ -546,4 +566,5 @@ def _wishes(
 ) -> Wishes:
     grid = None if steps is None else as_steps(steps, n)
     reach = None if extent is None else as_extent(extent, n)
+    require_lengths("scale times units", as_scale(scale) * units)
     return Wishes(n, m, as_scale(scale), units, grid, reach, signature, dither)

@@ -13,7 +13,7 @@ from qckm.decode import Hints
 from qckm.drawing import Dither
 from qckm.errors import OperatorError
 from qckm.operator import SketchOperator
-from qckm.random import spawn
+from qckm.random import mixed_with, spawn
 from qckm.rows import Floats
 from qckm.scale import PILOT_ROWS, Pilot, Settings, choose_law, choose_n_frequencies, choose_settings, draw_pilot
 from qckm.sources import Source, sample_rows
@@ -100,7 +100,11 @@ def plan_operator(
     want_hints: bool = False,
     of_all: bool = True,
 ) -> Planned:
-    """Draw the operator for columns of these names; `draw` gives a pilot of them, of all rows or the first."""
+    """Draw the operator for columns of these names; `draw` gives a pilot of them, of all rows or the first.
+
+    Where it is drawn from a pilot, the pilot's rows are part of the dice. Two data sets of one seed then never give
+    operators whose sketches add up: else that would be luck, of scales and origins that are rounded to the same.
+    """
     n, n_clusters = len(names), plan.n_clusters
     if n_clusters is None and (plan.scale is None or plan.n_frequencies is None):
         raise OperatorError("Expected the number of clusters (-k), or both --scale and --frequencies, got neither.")
@@ -130,7 +134,7 @@ def plan_operator(
         dither=plan.dither,
         origin=origin,
         units=units,
-        random_state=for_operator,
+        random_state=for_operator if pilot is None else mixed_with(for_operator, pilot.rows, pilot.weights),
         feature_names=feature_names,
         octaves=plan.octaves,
         extent=extent,

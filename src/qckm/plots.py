@@ -396,7 +396,7 @@ def _sizes(name: str, values: npt.ArrayLike, increasing: bool = False) -> Floats
 
 
 def _with_margin(sketch: Sketch, length: Floats) -> tuple[Sequence[float], Sequence[float]]:
-    lower, upper = sketch.bounds
+    lower, upper = sketch.coded_bounds
     if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
         raise QckmError("A sketch of no rows has nothing to show: sketch some rows first.")
     span = upper - lower

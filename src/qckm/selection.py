@@ -183,7 +183,7 @@ def _misfits(sketch: Sketch, clusterings: tuple[Clustering, ...], random_state: 
     many = None if sketch.operator.signature.is_pure_tone else max(N_HARMONICS.values())
     model = SketchModel.of(sketch, n_harmonics=many)
     points = np.concatenate([model.to_points(found.centers) for found in clusterings])
-    lower, upper = (model.to_points(bound) for bound in sketch.bounds)
+    lower, upper = (model.to_points(bound) for bound in sketch.coded_bounds)
     problem = Problem(model.waves, np.minimum(lower, points.min(axis=0)), np.maximum(upper, points.max(axis=0)))
     (rng,) = spawn(random_state, 1)
     search = Search(problem, model.n_measurements, model.mean, model.deviation, rng, np.inf)

@@ -17,7 +17,9 @@ import numpy.typing as npt
 
 from qckm.errors import SignatureError
 from qckm.kernels.reference import TABLE_SIZE, cosine_table, one_bit_table
+from qckm.values import Value
 
+ONE_BIT = "one-bit"
 FULL_SCALE = 32767  # what stands for 1 in a table; the one-bit signature alone counts in units of 1
 
 _ANGLES = 2 * np.pi * (np.arange(TABLE_SIZE) + 0.5) / TABLE_SIZE
@@ -27,7 +29,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Signature:
+class Signature(Value):
     """A 2π-periodic function, centred and in [−1, 1], as the integers that are added up.
 
     Parameters
@@ -37,7 +39,7 @@ class Signature:
     table : ndarray of int16, shape (4096,)
         Its values at the middles of 4096 equal parts of a turn.
     full_scale : int
-        The table value that stands for 1.
+        The table value that stands for 1: 32767, or 1 in the one-bit signature.
 
     Examples
     --------
@@ -54,7 +56,19 @@ class Signature:
     full_scale: int = FULL_SCALE
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or self.table.shape != (TABLE_SIZE,) or self.table.dtype != np.int16:
+            raise SignatureError(f"Expected a name and a table of {TABLE_SIZE} int16, got {self.table.shape}.")
+        # A file says whether it is the one-bit signature, and nothing more of the full scale.
+        if self.full_scale != (1 if self.name == ONE_BIT and self.is_one_bit else FULL_SCALE):
+            raise SignatureError(f"Expected a full scale of {FULL_SCALE}, got {self.full_scale!r}: scale the table.")
+        if (np.abs(self.table.astype(np.int32)) > self.full_scale).any():
+            raise SignatureError(f"Expected table values from {-self.full_scale} to {self.full_scale}.")
         self.table.setflags(write=False)
+        if self.amplitude < _CENTRED_WITHIN:
+            raise SignatureError(
+                "Expected a signature with a first harmonic, got F₁ = 0: the paper's method reads the data off that "
+                "harmonic. A function of period π has none; stretch it to period 2π."
+            )
 
     @classmethod
     def from_function(cls, function: Callable[[Any], Any], name: str = "custom") -> Signature:
@@ -77,13 +91,7 @@ class Signature:
             )
         if abs(values.mean()) > _CENTRED_WITHIN:
             raise SignatureError(f"Expected a centred signature, got mean {values.mean():.4g}: subtract it.")
-        signature = cls(name, _table(np.clip(values, -1, 1)))
-        if signature.amplitude < _CENTRED_WITHIN:
-            raise SignatureError(
-                "Expected a signature with a first harmonic, got F₁ = 0: the paper's method reads the data off that "
-                "harmonic. A function of period π has none; stretch it to period 2π."
-            )
-        return signature
+        return cls(name, _table(np.clip(values, -1, 1)))
 
     def __call__(self, phase: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Evaluate at phases in radians, as the sketch does."""
@@ -159,13 +167,13 @@ def multi_bit(bits: int) -> Signature:
     top = 2**bits - 1
     stairs = (((_PARTS + TABLE_SIZE // 4) << bits) // TABLE_SIZE) & top
     if bits == 1:
-        return Signature("one-bit", (1 - 2 * stairs).astype(np.int16), full_scale=1)
+        return Signature(ONE_BIT, (1 - 2 * stairs).astype(np.int16), full_scale=1)
     return Signature(f"{bits}-bit", _table((top - 2 * stairs) / top))
 
 
 SIGNATURES: dict[str, Callable[[], Signature]] = {
     "exponential": lambda: Signature("exponential", cosine_table()),
-    "one-bit": lambda: multi_bit(1),
+    ONE_BIT: lambda: multi_bit(1),
     "2-bit": lambda: multi_bit(2),
     "3-bit": lambda: multi_bit(3),
     "4-bit": lambda: multi_bit(4),

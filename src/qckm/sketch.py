@@ -10,14 +10,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qckm.errors import DecodeError, MergeError
+from qckm.errors import DecodeError, MergeError, SketchError
 from qckm.operator import SketchOperator
+from qckm.values import Value
 
 Floats = npt.NDArray[np.float64]
 
+# What the rounding of real weights may add to a sum, as a share of the greatest it can be.
+_ROUNDING = 1e-9
+# Of real weights, a difference below this share of what it was taken from has lost all but a few digits to rounding.
+_NOTHING = 1e-12
+# The greatest sum of real weights: so many times 32767 is still a float64.
+_MOST_WEIGHT = 1e300
+
 
 @dataclass(frozen=True, eq=False)
-class Sketch:
+class Sketch(Value):
     """The sum of the contributions of some rows, with what has to be known of them. Immutable; made by an operator.
 
     Parameters
@@ -30,7 +38,8 @@ class Sketch:
     saturated : int or float
         Of these, the rows with a feature clipped to what the operator can code.
     bounds : pair of ndarray of shape (n,)
-        Least and greatest value seen of each feature, before clipping; +inf and −inf where there were no rows.
+        Least and greatest value seen of each feature, before clipping; +inf and −inf where there were no rows. They
+        stay when rows are forgotten.
     skipped : int
         Rows that were left out as bad, at the user's word: a note beside the sum.
 
@@ -54,8 +63,27 @@ class Sketch:
     skipped: int = 0
 
     def __post_init__(self) -> None:
+        if self.total.dtype not in (np.int64, np.float64):
+            raise SketchError(f"Expected a sum of int64 or float64, got {self.total.dtype}.")
+        kind = int if self.exact else float  # NumPy's own integers would wrap
+        object.__setattr__(self, "count", kind(self.count))
+        object.__setattr__(self, "saturated", kind(self.saturated))
+        self._require_room()
         for array in (self.total, *self.bounds):
             array.setflags(write=False)
+
+    def _require_room(self) -> None:
+        """Refuse a sum of more rows than its numbers hold: integers would wrap, in silence, floats become infinite."""
+        most = (2**63 - 1) // self.operator.signature.full_scale
+        if self.exact and self.count > most:
+            raise SketchError(
+                f"Expected at most {most} rows, as weights count them, got {self.count}: sums would not fit 64 bits. "
+                "Divide all weights by a number that they have in common, or use real-valued ones."
+            )
+        if not self.count <= _MOST_WEIGHT:
+            raise SketchError(
+                f"Expected weights of a sum up to {_MOST_WEIGHT}, got {self.count}: divide them by their sum."
+            )
 
     @classmethod
     def zero(cls, operator: SketchOperator) -> Sketch:
@@ -69,6 +97,35 @@ class Sketch:
     def exact(self) -> bool:
         """Whether the sum is one of integers: then `+` and `-` are exact, in any order."""
         return self.total.dtype == np.int64
+
+    @property
+    def coded_bounds(self) -> tuple[Floats, Floats]:
+        """The bounds of what was measured: those seen, within `operator.reach`, where clipped rows were put."""
+        if not self.count:
+            return self.bounds
+        lower, upper = (np.clip(bound, *self.operator.reach) for bound in self.bounds)
+        return lower, upper
+
+    def require_consistent(self) -> None:
+        """Refuse a sum that no rows have: nothing right can be decoded from it, and no file of it would be read."""
+        (lower, upper), greatest = self.bounds, self.operator.signature.full_scale * self.count
+        size, shape = greatest if self.exact else greatest * (1 + _ROUNDING), (self.operator.n_measurements,)
+        if self.total.shape != shape or lower.shape != upper.shape or lower.shape != (self.operator.n_features,):
+            raise SketchError(
+                f"Expected a sum {shape} and bounds ({self.operator.n_features},), got {self.total.shape}."
+            )
+        if np.isnan(lower).any() or np.isnan(upper).any() or not np.isfinite(self.total).all():
+            raise SketchError("Expected bounds and sums that are numbers, got NaN or infinity.")
+        # The sum of the bits of so many rows has the parity of their number.
+        odd = self.exact and self.operator.signature.is_one_bit and (np.mod(self.total + self.count, 2) != 0).any()
+        if (
+            not 0 <= self.saturated <= self.count
+            or self.skipped < 0
+            or (self.count == 0) != (lower > upper).any()
+            or (np.abs(self.total) > size).any()
+            or odd
+        ):
+            raise SketchError("The sum, the count and the bounds contradict each other: no rows have this sketch.")
 
     def values(self) -> Floats:
         """Return z = sum / count, (M,), each in [−1, 1]."""
@@ -98,41 +155,55 @@ class Sketch:
         self._require_same_operator(other, "add")
         (lower, upper), (other_lower, other_upper) = self.bounds, other.bounds
         bounds = np.minimum(lower, other_lower), np.maximum(upper, other_upper)
-        return Sketch(
-            # Equal operators, of which one may know the names of the columns.
-            other.operator if self.operator.feature_names is None else self.operator,
-            self.total + other.total,
-            self.count + other.count,
-            self.saturated + other.saturated,
-            bounds,
-            self.skipped + other.skipped,
-        )
+        # Equal operators, of which one may know the names of the columns.
+        operator = other.operator if self.operator.feature_names is None else self.operator
+        count, saturated = self.count + other.count, self.saturated + other.saturated
+        try:
+            return Sketch(operator, self.total + other.total, count, saturated, bounds, self.skipped + other.skipped)
+        except SketchError as error:
+            raise MergeError(f"Cannot add these sketches: {error}") from error
 
     def __radd__(self, other: object) -> Sketch:
         """Let `sum(sketches)` start from 0."""
         return self if other == 0 and not isinstance(other, Sketch) else NotImplemented
 
     def __sub__(self, other: Sketch) -> Sketch:
-        """Forget rows. Bounds cannot be forgotten: they stay those of the whole, unless nothing is left."""
+        """Forget rows. Bounds cannot be forgotten: they stay those of the whole, unless nothing is left.
+
+        What is left must be a sum that rows can have: where rows were never added, it mostly is not, and is refused.
+        """
         if not isinstance(other, Sketch):
             return NotImplemented
         self._require_same_operator(other, "subtract")
-        if other.count > self.count:
-            raise MergeError(f"Cannot forget {other.count} rows of a sketch of {self.count}: more than it has seen.")
         total, count = self.total - other.total, self.count - other.count
-        if count == 0:
-            if self.exact and other.exact and total.any():
+        exact = self.exact and other.exact
+        nothing = 0 if exact else _NOTHING * self.count  # of rounded sums, hardly anything is nothing
+        if count < -nothing:
+            raise MergeError(f"Cannot forget {other.count} rows of a sketch of {self.count}: more than it has seen.")
+        if count <= nothing:
+            if exact and total.any():
                 raise MergeError("Cannot forget rows that were never added: the sums differ though the counts do not.")
             return Sketch.zero(self.operator)
-        skipped = max(0, self.skipped - other.skipped)
-        return Sketch(self.operator, total, count, self.saturated - other.saturated, self.bounds, skipped)
+        saturated, skipped = self.saturated - other.saturated, max(0, self.skipped - other.skipped)
+        if not exact:
+            saturated = min(max(saturated, 0), count)
+        left = Sketch(self.operator, total, count, saturated, self.bounds, skipped)
+        try:
+            left.require_consistent()
+        except SketchError as error:
+            hint = "" if exact else " Or the weights that are left drown in the rounding of those that were taken away."
+            raise MergeError(
+                f"Cannot forget rows that were never added: no rows have the sums that would be left.{hint}"
+            ) from error
+        return left
 
     def _require_same_operator(self, other: Sketch, verb: str) -> None:
-        if self.operator != other.operator:
+        difference = self.operator.difference(other.operator)
+        if difference:
             raise MergeError(
-                f"Cannot {verb} sketches of different operators: {self.operator!r} and {other.operator!r}. Only sums "
-                "of the same measurements add up: draw the operator once and share it, as a file of op.empty() (on the "
-                "command line: `qckm operator`, then `qckm sketch --operator`)."
+                f"Cannot {verb} sketches of {difference}. Only sums of the same measurements add up: draw the operator "
+                "once and share it, as a file of op.empty() (on the command line: `qckm operator`, then "
+                "`qckm sketch --operator`)."
             )
         names, others = self.operator.feature_names, other.operator.feature_names
         if names is not None and others is not None and names != others:

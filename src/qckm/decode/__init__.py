@@ -119,9 +119,9 @@ def decode_hinted(
 ) -> Clustering:
     """Decode with what a pilot tells: how far the data reach and, unless init is "sketch" or centroids, their clusters.
 
-    "pilot" begins there. "auto" does so, too. Where K clusters then explain the sketch, that is it; where they do not,
-    but the pilot is like the rows of the sketch, its own centroids are kept; and where it is not, "auto" begins from
-    scratch besides, and keeps what matches the sketch better.
+    "pilot" begins there. "auto" does so, too. Where K clusters then explain the sketch to its noise, that is it; where
+    they do not, but the pilot is like the rows of the sketch, its own centroids are kept; and where it is not, "auto"
+    begins from scratch besides, and keeps that of the two whose K clusters explain more of the sketch.
     """
     spread = None if hints is None else hints.deviation
     how = (bounds, decoder, n_init, random_state, spread)
@@ -133,9 +133,12 @@ def decode_hinted(
         hints = replace(hints, sketch=hints.sketch.octave(octave))
     trusted = hints if init == "auto" and hints.represent(sketch) else None
     found = _decode(sketch, n_clusters, hints.centers, trusted, *how)
-    explained = sketch.exact and found.objective <= sketch.sampling_noise()  # of real weights, noise is not known
+    # What K clusters leave: the objective may be that of a density of several times as many. Of real weights, the noise
+    # is not known.
+    left = (1 - found.explained) * float((sketch.values() ** 2).sum())
+    explained = sketch.exact and left <= sketch.sampling_noise()
     if init == "auto" and trusted is None and not explained:
-        found = min(found, _decode(sketch, n_clusters, None, None, *how), key=lambda one: one.objective)
+        found = max(found, _decode(sketch, n_clusters, None, None, *how), key=lambda one: one.explained)
     return _with_verdict(found, octave)
 
 
@@ -328,7 +331,7 @@ def _box(sketch: Sketch, bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None) -> 
     try:
         lower, upper = (
             np.broadcast_to(np.asarray(bound, np.float64), (n,))
-            for bound in (sketch.bounds if bounds is None else bounds)
+            for bound in (sketch.coded_bounds if bounds is None else bounds)
         )
     except (ValueError, TypeError) as error:
         raise DecodeError(

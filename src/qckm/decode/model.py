@@ -147,7 +147,7 @@ def _with_zero(waves: Waves) -> Waves:
 
 def _whereabouts(sketch: Sketch, spread: Floats | None) -> tuple[Floats, Floats]:
     """Return the mean and the standard deviation of the data, as far as they are known."""
-    lower, upper = sketch.bounds
     if spread is not None:
         return sketch.operator.origin, spread
+    lower, upper = sketch.coded_bounds
     return (lower + upper) / 2, (upper - lower) / 4
