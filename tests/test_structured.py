@@ -25,7 +25,7 @@ def test_the_transform_is_the_matrix():
 def test_frequencies_are_what_is_measured(how, rng):
     op = draw(**how)
     codes = rng.integers(-3000, 3000, (20, 100)).astype(np.int16)
-    phases = op._project(codes) * (2 * np.pi / 2**24)
+    phases = reference.phases_of(codes, op.frequency_codes, op.dither_codes) * (2 * np.pi / 2**24)
     modelled = (codes * op.steps) @ op.frequencies + op.phases
     assert np.abs(np.angle(np.exp(1j * (phases - modelled)))).max() < 1e-6
 

@@ -31,6 +31,8 @@ from qckm.elsewhere import engine_of
 from qckm.errors import OperatorError, RowsError
 from qckm.frequencies import Law, get_law
 from qckm.kernels import reference as kernel
+from qckm.kernels.portable import PortableSketcher
+from qckm.kernels.sketcher import Measurement, Sketcher, count_bits, make_sketcher
 from qckm.octaves import count_octaves
 from qckm.random import as_generator
 from qckm.rows import as_rows, as_weights, raise_not_finite, require_names
@@ -39,14 +41,9 @@ from qckm.structured import StructuredCodes
 from qckm.values import Value
 
 if TYPE_CHECKING:
-    from qckm.kernels.cpu import Sketcher
     from qckm.sketch import Sketch
 
 Floats = npt.NDArray[np.float64]
-
-# The contributions of this many measurements are held at a time: 8 MB of phases.
-_CHUNK = 1 << 20
-
 
 @dataclass(frozen=True, eq=False)
 class SketchOperator(Value):
@@ -433,32 +430,13 @@ class SketchOperator(Value):
         rows = as_rows(X, self.n_features)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
         if weights is not None and weights.dtype != np.int64:
-            return self._sketch_weighted(rows, weights.astype(np.float64))
-        counts = None if weights is None else weights.astype(np.int64, copy=False)
-        found = self._sketcher.sum(rows, counts, as_jobs(n_jobs))
-        if found.not_finite:
-            raise_not_finite(rows[found.not_finite], found.not_finite.start)
+            # Sums of floats depend on their order, which here depends on nothing.
+            found = PortableSketcher(self._measurement).sum(rows, weights)
+        else:
+            found = self._sketcher.sum(rows, weights, as_jobs(n_jobs))  # type: ignore[arg-type]
+        if found.bad_row is not None:
+            raise_not_finite(rows[found.bad_row :][:1], found.bad_row)
         return Sketch(self, found.total, found.count, found.saturated, (found.lower, found.upper))
-
-    def _sketch_weighted(self, rows: npt.NDArray[Any], weights: Floats) -> Sketch:
-        """Sketch with real weights: sums of floats, by the reference kernel, whose order does not depend on threads."""
-        from qckm.sketch import Sketch
-
-        total = self.empty()
-        height = max(1, _CHUNK // self.n_measurements)
-        for start in range(0, len(rows), height):
-            part, heavy = rows[start : start + height], weights[start : start + height]
-            if not np.isfinite(part).all():
-                raise_not_finite(part, start)
-            part, heavy = part[heavy > 0], heavy[heavy > 0]  # a row of weight 0 must not widen the bounds either
-            if not len(part):
-                continue
-            codes, clipped = kernel.code_rows(part, self.steps, self.origin)
-            contributions = kernel.measure(self._project(codes), self.signature.table, self.paired)
-            bounds = part.min(axis=0).astype(np.float64), part.max(axis=0).astype(np.float64)
-            summed = heavy @ contributions.astype(np.float64)
-            total += Sketch(self, summed, heavy.sum().item(), heavy[clipped].sum().item(), bounds)
-        return total
 
     def encode(self, X: Any, n_jobs: int | None = None) -> npt.NDArray[np.uint8]:
         """Encode rows X: (rows, n) as a sensor would: M bits a row, packed as uint8 (rows, ceil(M / 8)).
@@ -469,9 +447,9 @@ class SketchOperator(Value):
         require_names(X, self.feature_names)
         rows = as_rows(X, self.n_features)
         bits = np.empty((len(rows), -(-self.n_measurements // 8)), np.uint8)
-        not_finite = self._sketcher.encode(rows, bits, as_jobs(n_jobs))
-        if not_finite:
-            raise_not_finite(rows[not_finite], not_finite.start)
+        bad_row = self._sketcher.encode(rows, bits, as_jobs(n_jobs))
+        if bad_row is not None:
+            raise_not_finite(rows[bad_row:][:1], bad_row)
         return bits
 
     def pool(self, bits: npt.ArrayLike, n_jobs: int | None = None) -> Sketch:
@@ -486,9 +464,7 @@ class SketchOperator(Value):
         width = -(-self.n_measurements // 8)
         if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != width:
             raise RowsError(f"Expected bits as uint8 of shape (rows, {width}), got {packed.dtype} {packed.shape}.")
-        from qckm.kernels import cpu
-
-        ones = cpu.count_bits(packed, as_jobs(n_jobs))
+        ones = count_bits(packed, as_jobs(n_jobs))
         spare = ones[self.n_measurements :]
         if spare.any():
             raise RowsError(
@@ -530,21 +506,14 @@ class SketchOperator(Value):
 
         export_c(self, path, prefix, regenerate, counter_bits, hints)
 
+    @property
+    def _measurement(self) -> Measurement:
+        how = self.signature.table, self.paired, self.octaves
+        return Measurement(self.frequency_codes, self.dither_codes, self.steps, self.origin, *how)
+
     @cached_property
     def _sketcher(self) -> Sketcher:
-        # Imported when rows are first sketched, as numba takes its time: opening and decoding a sketch do without.
-        from qckm.kernels import dispatch
-
-        how = self.signature.table, self.paired, self.octaves
-        return dispatch.sketcher(self.frequency_codes, self.dither_codes, self.steps, self.origin, *how)
-
-    def _project(self, codes: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
-        structure = self.frequency_codes
-        if isinstance(structure, StructuredCodes):
-            return kernel.project_structured(
-                codes, structure.signs, structure.factors, structure.radii, self.dither_codes
-            )
-        return kernel.project(codes, structure, self.dither_codes)
+        return make_sketcher(self._measurement)
 
     def _require_one_bit(self, verb: str) -> None:
         if not self.signature.is_one_bit:

@@ -116,6 +116,14 @@ def project_structured(
     return (fine & 0xFFFFFFFF) >> 8
 
 
+def phases_of(codes: Int16s, frequency_codes: Any, dither_codes: Int32s) -> Int64s:
+    """Return the phases (rows, m) of frequencies of either kind: a matrix (n, m), or signs, factors and radii."""
+    if isinstance(frequency_codes, np.ndarray):
+        return project(codes, frequency_codes, dither_codes)
+    structure = frequency_codes
+    return project_structured(codes, structure.signs, structure.factors, structure.radii, dither_codes)
+
+
 def measure(phases: Int64s, table: Int16s, paired: bool) -> Int16s:
     """Return the contributions (rows, M) in units of the table; pairs at the phase and a quarter turn on."""
     contributions: Int16s = table[phases >> TABLE_SHIFT]

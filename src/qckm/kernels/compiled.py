@@ -1,0 +1,202 @@
+"""Sketching by the C core: an operator laid out once, rows shared out to threads a few milliseconds at a time."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from qckm.kernels import library, reference
+from qckm.kernels.library import DONE, NO_MEMORY, Rows, Spec, Totals
+from qckm.kernels.sketcher import Bytes, Floats, Int64s, Measurement, Summary
+from qckm.kernels.threads import Tasks, count_threads, share
+
+Result = TypeVar("Result")
+
+_BITS, _COSINES, _TABLE = range(3)
+_NUMBERS = {name: number for number, name in enumerate(("f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"))}
+# Of so few features a projection costs less than to keep it for the next octave.
+_FEW_FEATURES = 2
+# Multiplications of a task: ten milliseconds or so, often enough for Ctrl-C, seldom enough to cost nothing.
+_TASK_PRODUCTS = 1 << 29
+# Rows of a task at least, and tasks a thread: so that no thread waits long for the last one.
+_LEAST_ROWS, _TASKS_A_THREAD = 1024, 4
+_TASK_BYTES = 1 << 22  # of packed bits
+
+
+class CompiledSketcher:
+    """A measurement, ready to be run over rows by threads."""
+
+    def __init__(self, measurement: Measurement) -> None:
+        self._measurement = measurement
+        self._for_sums = _Kernel(measurement, measurement.octaves if len(measurement.steps) > _FEW_FEATURES else 1)
+
+    @cached_property
+    def _for_bits(self) -> _Kernel:
+        return self._for_sums if self._for_sums.octaves == 1 else _Kernel(self._measurement, 1)
+
+    def sum(self, rows: npt.NDArray[Any], weights: Int64s | None = None, n_jobs: int | None = None) -> Summary:
+        """Sum the contributions of rows (rows, n), each as often as its weight says."""
+        kernel, heavy = self._for_sums, None if weights is None else np.ascontiguousarray(weights, np.int64)
+
+        def work(tasks: Iterable[slice]) -> Summary:
+            found = Summary.start(self._measurement)
+            for part in tasks:
+                found.bad_row = kernel.add(rows[part], None if heavy is None else heavy[part], part.start, found)
+                if found.bad_row is not None:
+                    break
+            return found
+
+        first, *others = self._share(rows, n_jobs, work)
+        for other in others:
+            first.total += other.total
+            first.lower, first.upper = np.minimum(first.lower, other.lower), np.maximum(first.upper, other.upper)
+            first.count += other.count
+            first.saturated += other.saturated
+        first.bad_row = _least([first.bad_row, *(other.bad_row for other in others)])
+        return first
+
+    def encode(self, rows: npt.NDArray[Any], bits: Bytes, n_jobs: int | None = None) -> int | None:
+        """Write the contributions of rows as bits (rows, ceil(M / 8)); return the first row that is not finite."""
+        kernel = self._for_bits
+
+        def work(tasks: Iterable[slice]) -> int | None:
+            return next((bad for part in tasks if (bad := kernel.encode(rows[part], bits[part], part.start)) is not None), None)
+
+        return _least(self._share(rows, n_jobs, work))
+
+    def _share(
+        self, rows: npt.NDArray[Any], n_jobs: int | None, work: Callable[[Iterable[slice]], Result]
+    ) -> list[Result]:
+        """Let threads work on slices of the rows, which they take in order: no row before a bad one is left out."""
+        n, m = len(self._measurement.steps), len(self._measurement.dither_codes)
+        height, n_threads = max(_LEAST_ROWS, _TASK_PRODUCTS // (n * m)), 1
+        if len(rows) > _LEAST_ROWS:
+            n_threads = count_threads(n_jobs)
+            if n_threads > 1:
+                height = min(height, max(_LEAST_ROWS, len(rows) // (_TASKS_A_THREAD * n_threads)))
+        n_tasks = -(-len(rows) // height)
+        if n_tasks <= 1:
+            return [work([slice(0, len(rows))])]
+
+        def each(tasks: Tasks) -> Result:
+            found = work(slice(task * height, (task + 1) * height) for task in tasks)
+            if getattr(found, "bad_row", found) is not None:
+                tasks.stop()
+            return found
+
+        return share(each, n_tasks, n_threads)
+
+
+class _Kernel:
+    """The C core's kernel of a measurement, freed with this object. Whatever holds addresses stays in this process."""
+
+    def __init__(self, measurement: Measurement, octaves: int) -> None:
+        self.octaves, self._library = octaves, library.load()
+        codes, steps, origin = measurement.frequency_codes, measurement.steps, measurement.origin
+        inverse_steps, origin_codes = 1 / steps, origin / steps
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "dither": measurement.dither_codes,
+            "table": measurement.table,
+            "inverse_steps": inverse_steps,
+            "origin_codes": origin_codes,
+        }
+        if isinstance(codes, np.ndarray):
+            arrays["frequencies"] = codes
+        else:
+            arrays |= {"signs": codes.signs, "factors": codes.factors, "radii": codes.radii}
+        held = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        spec = Spec(
+            n=len(steps),
+            m=len(measurement.dither_codes),
+            paired=measurement.paired,
+            kind=_kind_of(measurement.table),
+            octaves=octaves,
+            single=_is_exact_in_float32(inverse_steps, origin_codes),
+            size=0 if isinstance(codes, np.ndarray) else codes.signs.shape[2],
+            **{name: array.ctypes.data for name, array in held.items()},
+        )
+        self._kernel = self._library.qckm_prepare(ctypes.byref(spec))
+        if not self._kernel:
+            raise MemoryError("not enough memory for the kernel of an operator")
+        weakref.finalize(self, self._library.qckm_release, self._kernel)
+
+    def add(self, rows: npt.NDArray[Any], weights: Int64s | None, first_row: int, found: Summary) -> int | None:
+        """Add rows to what was found; return the number of the first that is not finite, counted from `first_row`."""
+        rows = _native(rows)
+        totals = Totals(found.total.ctypes.data, found.lower.ctypes.data, found.upper.ctypes.data, 0, 0)
+        held = None if weights is None else weights.ctypes.data
+        bad = self._library.qckm_sum(self._kernel, ctypes.byref(_rows_of(rows)), held, ctypes.byref(totals))
+        found.count += totals.count
+        found.saturated += totals.saturated
+        return _checked(bad, first_row)
+
+    def encode(self, rows: npt.NDArray[Any], bits: Bytes, first_row: int) -> int | None:
+        """Write the bits of rows; return as `add` does."""
+        rows = _native(rows)
+        bad = self._library.qckm_encode(
+            self._kernel, ctypes.byref(_rows_of(rows)), bits.ctypes.data, bits.strides[0]
+        )
+        return _checked(bad, first_row)
+
+
+def count_bits(bits: Bytes, n_jobs: int | None = None) -> Int64s:
+    """Count the ones at each position of packed rows (rows, width): int64 (8·width,)."""
+    count, width = library.load().qckm_count_bits, bits.shape[1]
+    height = max(1, _TASK_BYTES // width)
+
+    def work(tasks: Tasks) -> Int64s:
+        counts = np.zeros(8 * width, np.int64)
+        for task in tasks:
+            part = bits[task * height : (task + 1) * height]
+            if part.strides[1] != 1:
+                part = np.ascontiguousarray(part)
+            if count(part.ctypes.data, part.strides[0], len(part), width, counts.ctypes.data):
+                raise MemoryError("not enough memory to count bits")
+        return counts
+
+    n_tasks = -(-len(bits) // height)
+    total: Int64s = np.sum(share(work, n_tasks, count_threads(n_jobs) if n_tasks > 1 else 1), axis=0)
+    return total
+
+
+def _kind_of(table: npt.NDArray[np.int16]) -> int:
+    """Return how a signature is computed: a table of sign(cos) is a bit of the phase, the cosine's a polynomial."""
+    if np.array_equal(table, reference.one_bit_table()):
+        return _BITS
+    return _COSINES if np.array_equal(table, reference.cosine_table()) else _TABLE
+
+
+def _is_exact_in_float32(inverse_steps: Floats, origin_codes: Floats) -> bool:
+    """Whether float32 rows get the same codes by float32 arithmetic.
+
+    Scaling by a power of two is exact, and what over- or underflows is clipped or 0 as it would be; rounding is exact.
+    The difference of two whole numbers is exact up to 2**24, and whatever is larger is clipped even if it was rounded,
+    as long as the origin alone cannot make it small.
+    """
+    powers = np.abs(np.frexp(inverse_steps)[1])
+    return bool((powers <= 100).all() and (np.abs(origin_codes) <= 2**23).all())
+
+
+def _native(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return rows if rows.dtype.isnative else rows.astype(rows.dtype.newbyteorder("="))
+
+
+def _rows_of(rows: npt.NDArray[Any]) -> Rows:
+    number = _NUMBERS[f"{rows.dtype.kind}{rows.dtype.itemsize}"]  # C's long long is an int64 too
+    return Rows(rows.ctypes.data, len(rows), *rows.strides, number)
+
+
+def _checked(result: int, first_row: int) -> int | None:
+    if result == NO_MEMORY:
+        raise MemoryError("not enough memory to sketch rows")
+    return None if result == DONE else first_row + result
+
+
+def _least(rows: list[int | None]) -> int | None:
+    return min((row for row in rows if row is not None), default=None)

@@ -1,0 +1,30 @@
+/* x86 with AVX-512 F and BW. */
+#if defined(__x86_64__)
+#define NAME "avx512"
+#define SET qckm_avx512
+#include "avx512_inc.h"
+
+INLINE words multiply_add(words total, shorts pair, shorts frequencies)
+{
+    return total + (words)_mm512_madd_epi16((__m512i)pair, (__m512i)frequencies);
+}
+
+INLINE words add_pairs(words total, shorts values)
+{
+    return multiply_add(total, values, 1 - (shorts){0});
+}
+
+INLINE words count_negative(words counter, bytes tops)
+{
+    const __mmask64 negative = _mm512_movepi8_mask((__m512i)tops);
+    return (words)_mm512_mask_sub_epi8((__m512i)counter, negative, (__m512i)counter, _mm512_set1_epi8(-1));
+}
+
+/* The rows counted in each lane. */
+INLINE words counted(words counter)
+{
+    return (counter & 0xFF) + (counter >> 8 & 0xFF) + (counter >> 16 & 0xFF) + (counter >> 24);
+}
+
+#include "set_inc.h"
+#endif

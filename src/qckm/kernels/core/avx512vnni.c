@@ -1,0 +1,29 @@
+/* x86 with AVX-512 VNNI: products are added where they are made, and four counters of a tile at once. */
+#if defined(__x86_64__)
+#define NAME "avx512vnni"
+#define SET qckm_avx512vnni
+#include "avx512_inc.h"
+
+INLINE words multiply_add(words total, shorts pair, shorts frequencies)
+{
+    return (words)_mm512_dpwssd_epi32((__m512i)total, (__m512i)pair, (__m512i)frequencies);
+}
+
+INLINE words add_pairs(words total, shorts values)
+{
+    return multiply_add(total, values, 1 - (shorts){0});
+}
+
+/* The bytes' top bits, 128 each, are added up by lane: an int32 holds millions of rows. */
+INLINE words count_negative(words counter, bytes tops)
+{
+    return (words)_mm512_dpbusd_epi32((__m512i)counter, (__m512i)(tops & 0x80), _mm512_set1_epi8(1));
+}
+
+INLINE words counted(words counter)
+{
+    return counter >> 7;
+}
+
+#include "set_inc.h"
+#endif

@@ -1,0 +1,326 @@
+/* Rows to sums and bits, a block at a time that stays in the cache: coded, projected, measured, added up. */
+#include <math.h>
+#include <string.h>
+
+#include "arithmetic.h"
+#include "kernel.h"
+
+/* Of a block: more rows, and their codes leave the second-level cache; fewer, and frequencies are loaded too often. */
+enum { BLOCK_CODES = 1 << 17, LEAST_ROWS = 256 };
+
+/* What a thread works with. */
+typedef struct {
+    int64_t most_rows; /* of a block */
+    int single; /* whether numbers are coded as float32 */
+    qckm_room room;
+    char *buffer; /* rows of other numbers, or with gaps between, as contiguous ones */
+    int16_t *codes, *chosen; /* (most rows, n) */
+    int64_t *sums; /* (2, width) */
+    uint8_t *halves; /* of bits: (2, most rows, half_bytes) */
+    int64_t half_bytes;
+} workspace;
+
+static void close_workspace(workspace *work)
+{
+    void *const parts[] = {
+        work->room.lower, work->room.upper, work->room.scratch, work->buffer, work->codes, work->chosen, work->sums, work->halves};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        qckm_free(parts[i]);
+    }
+}
+
+/* Whether rows can be coded where they lie: of the type that is coded, no gaps where they are shorter than a vector. */
+static int is_direct(const qckm_kernel *kernel, const qckm_rows *rows, int single)
+{
+    const int64_t n = kernel->n, size = single ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
+    const int64_t period = single ? kernel->singles.period : kernel->doubles.period;
+    return rows->number == (single ? QCKM_FLOAT32 : QCKM_FLOAT64) && (n == 1 || rows->feature_bytes == size)
+        && (period == n || rows->row_bytes == n * size);
+}
+
+static int open_workspace(workspace *work, const qckm_kernel *kernel, const qckm_rows *rows, int weighted, int bits)
+{
+    const int64_t n = kernel->n, number = (int64_t)sizeof(double);
+    int64_t most = BLOCK_CODES / n < LEAST_ROWS ? LEAST_ROWS : BLOCK_CODES / n;
+    most = most > QCKM_MOST_ROWS ? QCKM_MOST_ROWS : most;
+    most = rows->rows < most ? (rows->rows + QCKM_TILE_ROWS - 1) / QCKM_TILE_ROWS * QCKM_TILE_ROWS : most / QCKM_TILE_ROWS * QCKM_TILE_ROWS;
+    memset(work, 0, sizeof *work);
+    work->most_rows = most;
+    work->single = rows->number == QCKM_FLOAT32 && kernel->single;
+    const int64_t period = work->single ? kernel->singles.period : kernel->doubles.period;
+    const int direct = !weighted && is_direct(kernel, rows, work->single);
+    work->half_bytes = (kernel->width + 7) / 8 + 16; /* what is read past the bits when halves are joined */
+    work->room.lower = qckm_allocate(period * number);
+    work->room.upper = qckm_allocate(period * number);
+    work->room.scratch = qckm_allocate(kernel->scratch_bytes);
+    work->buffer = direct ? NULL : qckm_allocate(most * n * number);
+    work->codes = qckm_allocate(most * n * (int64_t)sizeof(int16_t));
+    work->chosen = weighted ? qckm_allocate(most * n * (int64_t)sizeof(int16_t)) : NULL;
+    work->sums = bits ? NULL : qckm_allocate(2 * kernel->width * (int64_t)sizeof(int64_t));
+    work->halves = bits ? qckm_allocate(2 * most * work->half_bytes) : NULL;
+    if (!work->room.lower || !work->room.upper || !work->room.scratch || !(direct || work->buffer) || !work->codes
+        || (weighted && !work->chosen) || (bits ? !work->halves : !work->sums)) {
+        close_workspace(work);
+        return 0;
+    }
+    for (int64_t k = 0; k < period; k++) {
+        if (work->single) {
+            ((float *)work->room.lower)[k] = INFINITY;
+            ((float *)work->room.upper)[k] = -INFINITY;
+        } else {
+            ((double *)work->room.lower)[k] = (double)INFINITY;
+            ((double *)work->room.upper)[k] = (double)-INFINITY;
+        }
+    }
+    return 1;
+}
+
+/* Add what was seen of each feature to bounds. */
+static void add_bounds(const workspace *work, const qckm_kernel *kernel, qckm_summary *summary)
+{
+    const int64_t period = work->single ? kernel->singles.period : kernel->doubles.period;
+    for (int64_t k = 0; k < period; k++) {
+        const double low = work->single ? (double)((float *)work->room.lower)[k] : ((double *)work->room.lower)[k];
+        const double high = work->single ? (double)((float *)work->room.upper)[k] : ((double *)work->room.upper)[k];
+        const int64_t feature = k % kernel->n;
+        summary->lower[feature] = low < summary->lower[feature] ? low : summary->lower[feature];
+        summary->upper[feature] = high > summary->upper[feature] ? high : summary->upper[feature];
+    }
+}
+
+#define NUMBER(name, type) \
+    case name: { \
+        type value; \
+        memcpy(&value, from, sizeof value); \
+        return (double)value; \
+    }
+
+static double number_at(const char *from, int64_t number)
+{
+    switch (number) {
+        NUMBER(QCKM_FLOAT32, float)
+        NUMBER(QCKM_FLOAT64, double)
+        NUMBER(QCKM_INT8, int8_t)
+        NUMBER(QCKM_UINT8, uint8_t)
+        NUMBER(QCKM_INT16, int16_t)
+        NUMBER(QCKM_UINT16, uint16_t)
+        NUMBER(QCKM_INT32, int32_t)
+        NUMBER(QCKM_UINT32, uint32_t)
+        NUMBER(QCKM_INT64, int64_t)
+    default: {
+        uint64_t value;
+        memcpy(&value, from, sizeof value);
+        return (double)value;
+    }
+    }
+}
+
+/* Copy a row of any numbers to contiguous ones of the type that is coded. */
+static void copy_row(const workspace *work, const qckm_rows *rows, const char *from, int64_t n, char *to)
+{
+    for (int64_t k = 0; k < n; k++, from += rows->feature_bytes) {
+        if (work->single) {
+            memcpy(to + k * (int64_t)sizeof(float), from, sizeof(float));
+        } else {
+            const double value = number_at(from, rows->number);
+            memcpy(to + k * (int64_t)sizeof(double), &value, sizeof value);
+        }
+    }
+}
+
+/* Whether a row is finite throughout; *clipped becomes 1 where a feature is out of reach. */
+static int is_finite_row(const qckm_kernel *kernel, const qckm_rows *rows, const char *row, int *clipped)
+{
+    *clipped = 0;
+    for (int64_t k = 0; k < kernel->n; k++) {
+        const double x = number_at(row + k * rows->feature_bytes, rows->number);
+        if (!isfinite(x)) {
+            return 0;
+        }
+        const double scaled = x * kernel->inverse_steps[k], steps = nearbyint(scaled) - kernel->origin_codes[k];
+        *clipped |= fabs(steps) > (double)QCKM_CODE_LIMIT;
+    }
+    return 1;
+}
+
+/*
+ * Code the rows of a block, but those of weight 0; return how many, or QCKM_DONE minus 1 minus the number, in the block, of
+ * a row that is not finite. Clipped rows are rare: they are looked for only where the coding says that there are some.
+ */
+static int64_t code_block(const qckm_kernel *kernel, workspace *work, const qckm_rows *rows, const int64_t *weights,
+    int64_t first, int64_t height, int64_t *saturated)
+{
+    const int64_t n = kernel->n, size = work->single ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
+    const qckm_coding *coding = work->single ? &kernel->singles : &kernel->doubles;
+    const char *data = rows->data + first * rows->row_bytes;
+    int64_t row_bytes = rows->row_bytes, kept = height;
+    int clipped;
+    if (work->buffer) {
+        kept = 0;
+        for (int64_t r = 0; r < height; r++) {
+            const char *row = data + r * rows->row_bytes;
+            if (weights && !weights[first + r]) {
+                if (!is_finite_row(kernel, rows, row, &clipped)) {
+                    return QCKM_NO_MEMORY - 1 - r;
+                }
+                continue; /* a row of weight 0 is no row, and must not widen the bounds */
+            }
+            copy_row(work, rows, row, n, work->buffer + kept++ * n * size);
+        }
+        data = work->buffer;
+        row_bytes = n * size;
+    }
+    const int flagged = (work->single ? kernel->set->code_singles : kernel->set->code_doubles)(
+        coding, &work->room, data, kept, row_bytes, n, work->codes);
+    for (int64_t r = 0; flagged && r < height; r++) {
+        if (!is_finite_row(kernel, rows, rows->data + (first + r) * rows->row_bytes, &clipped)) {
+            return QCKM_NO_MEMORY - 1 - r;
+        }
+        *saturated += clipped ? (weights ? weights[first + r] : 1) : 0;
+    }
+    return kept;
+}
+
+/* Add the contributions of coded rows, so many times each: rows at the origin fill up the last tile, and are taken off. */
+static void add_codes(const qckm_kernel *kernel, workspace *work, int16_t *codes, int64_t rows, int shift, int64_t *total)
+{
+    const int64_t filled = (rows + QCKM_TILE_ROWS - 1) / QCKM_TILE_ROWS * QCKM_TILE_ROWS;
+    const int64_t lowest = kernel->m / kernel->octaves, wide = kernel->width / kernel->octaves;
+    memset(codes + rows * kernel->n, 0, (size_t)((filled - rows) * kernel->n) * sizeof *codes);
+    memset(work->sums, 0, 2 * (size_t)kernel->width * sizeof *work->sums);
+    kernel->set->sum(kernel, codes, filled, work->room.scratch, work->sums);
+    for (int64_t j = 0; j < kernel->measurements; j++) {
+        const int64_t half = j / kernel->m, frequency = j % kernel->m;
+        const int64_t found = work->sums[half * kernel->width + frequency / lowest * wide + frequency % lowest];
+        const int64_t value = kernel->kind == QCKM_BITS ? filled - 2 * found : found;
+        /* In unsigned numbers, which may wrap: whether the sum fits is known to whoever counts the rows. */
+        total[j] = (int64_t)((uint64_t)total[j] + ((uint64_t)(value - (filled - rows) * kernel->at_origin[j]) << shift));
+    }
+}
+
+/* A whole weight is a sum of powers of two: rows that have a bit set in their weight make up a sum of their own. */
+static void add_weighted(const qckm_kernel *kernel, workspace *work, const int64_t *weights, int64_t height, int64_t *total)
+{
+    const size_t row = (size_t)kernel->n * sizeof(int16_t);
+    int64_t all = 0;
+    for (int64_t r = 0; r < height; r++) {
+        all |= weights[r];
+    }
+    for (int bit = 0; all >> bit; bit++) {
+        int64_t chosen = 0, kept = 0;
+        for (int64_t r = 0; r < height; r++) {
+            if (weights[r] >> bit & 1) {
+                memcpy(work->chosen + chosen++ * kernel->n, work->codes + kept * kernel->n, row);
+            }
+            kept += weights[r] != 0;
+        }
+        add_codes(kernel, work, work->chosen, chosen, bit, total);
+    }
+}
+
+/*
+ * Sum the contributions of rows, each as often as its weight says if there are weights. Return QCKM_DONE; or the number
+ * of the first row with a NaN or an infinity, and nothing else is then right; or QCKM_NO_MEMORY.
+ */
+int64_t qckm_sum(const qckm_kernel *kernel, const qckm_rows *rows, const int64_t *weights, qckm_summary *summary)
+{
+    workspace work;
+    if (!open_workspace(&work, kernel, rows, weights != NULL, 0)) {
+        return QCKM_NO_MEMORY;
+    }
+    int64_t wrong = QCKM_DONE;
+    for (int64_t first = 0; first < rows->rows && wrong == QCKM_DONE; first += work.most_rows) {
+        const int64_t left = rows->rows - first, height = left < work.most_rows ? left : work.most_rows;
+        const int64_t kept = code_block(kernel, &work, rows, weights, first, height, &summary->saturated);
+        if (kept < 0) {
+            wrong = first + QCKM_NO_MEMORY - 1 - kept;
+        } else if (weights) {
+            for (int64_t r = 0; r < height; r++) {
+                summary->count += weights[first + r];
+            }
+            add_weighted(kernel, &work, weights + first, height, summary->total);
+        } else {
+            summary->count += height;
+            add_codes(kernel, &work, work.codes, kept, 0, summary->total);
+        }
+    }
+    add_bounds(&work, kernel, summary);
+    close_workspace(&work);
+    return wrong;
+}
+
+/* Eight bytes, little end first, whatever the machine. */
+static uint64_t word_at(const uint8_t *from)
+{
+    uint64_t word = 0;
+    for (int i = 0; i < 8; i++) {
+        word |= (uint64_t)from[i] << (8 * i);
+    }
+    return word;
+}
+
+/* Write m bits of one half followed, where dithers are paired, by m of the other; bits beyond are 0. */
+static void join_halves(const qckm_kernel *kernel, const uint8_t *first, const uint8_t *second, uint8_t *target)
+{
+    const int64_t m = kernel->m, bits = kernel->measurements, width = (bits + 7) / 8;
+    for (int64_t at = 0; at < width; at += 8) {
+        const int64_t begin = 8 * at - m; /* the bit of the second half that comes first in this word */
+        uint64_t word = 0;
+        if (begin < 0) {
+            word = word_at(first + at);
+            word &= -begin < 64 ? (UINT64_C(1) << -begin) - 1 : UINT64_MAX;
+        }
+        if (kernel->paired && begin >= 0) {
+            const uint8_t *from = second + begin / 8;
+            const int shift = (int)(begin % 8);
+            word |= word_at(from) >> shift | (shift ? (uint64_t)from[8] << (64 - shift) : 0);
+        } else if (kernel->paired && begin > -64) {
+            word |= word_at(second) << -begin;
+        }
+        word &= bits - 8 * at < 64 ? (UINT64_C(1) << (bits - 8 * at)) - 1 : UINT64_MAX;
+        for (int64_t i = 0; i < 8 && at + i < width; i++) {
+            target[at + i] = (uint8_t)(word >> (8 * i));
+        }
+    }
+}
+
+/* Write the bits of rows, ceil(M / 8) bytes each, row_bytes apart; the kernel has one octave. Returns as qckm_sum does. */
+int64_t qckm_encode(const qckm_kernel *kernel, const qckm_rows *rows, uint8_t *bits, int64_t row_bytes)
+{
+    workspace work;
+    if (!open_workspace(&work, kernel, rows, 0, 1)) {
+        return QCKM_NO_MEMORY;
+    }
+    int64_t wrong = QCKM_DONE, saturated = 0;
+    uint8_t *const second = work.halves + work.most_rows * work.half_bytes;
+    for (int64_t first = 0; first < rows->rows && wrong == QCKM_DONE; first += work.most_rows) {
+        const int64_t left = rows->rows - first, height = left < work.most_rows ? left : work.most_rows;
+        const int64_t kept = code_block(kernel, &work, rows, NULL, first, height, &saturated);
+        if (kept < 0) {
+            wrong = first + QCKM_NO_MEMORY - 1 - kept;
+            break;
+        }
+        const int64_t filled = (kept + QCKM_TILE_ROWS - 1) / QCKM_TILE_ROWS * QCKM_TILE_ROWS;
+        memset(work.codes + kept * kernel->n, 0, (size_t)((filled - kept) * kernel->n) * sizeof *work.codes);
+        kernel->set->store_bits(kernel, work.codes, filled, work.room.scratch, work.halves, second, work.half_bytes);
+        for (int64_t r = 0; r < kept; r++) {
+            const int64_t at = r * work.half_bytes;
+            join_halves(kernel, work.halves + at, second + at, bits + (first + r) * row_bytes);
+        }
+    }
+    close_workspace(&work);
+    return wrong;
+}
+
+/* Add the ones at each position of rows of bits, (rows, width) bytes, to counts (8 width). Returns 0, or 1 without memory. */
+int qckm_count_bits(const uint8_t *bits, int64_t row_bytes, int64_t rows, int64_t width, int64_t *counts)
+{
+    const qckm_set *set = qckm_set_in_use();
+    void *scratch = qckm_allocate(8 * (width + 4 * set->lanes));
+    if (!scratch) {
+        return 1;
+    }
+    set->count_bits(bits, row_bytes, rows, width, scratch, counts);
+    qckm_free(scratch);
+    return 0;
+}

@@ -1,0 +1,49 @@
+/* Vectors of LANES 32-bit words and their parts, as gcc and clang know them: + - & | ^ << >> and comparisons need no intrinsics. */
+#ifndef QCKM_VECTORS_H
+#define QCKM_VECTORS_H
+
+#include <string.h>
+
+#include "arithmetic.h"
+#include "kernel.h"
+
+#define INLINE static inline __attribute__((always_inline))
+#define VECTOR_BYTES (4 * LANES)
+#define WIDTH (VECTORS * LANES)
+#define UNROLL _Pragma("GCC unroll 16")
+
+typedef uint32_t words __attribute__((vector_size(VECTOR_BYTES))); /* which wrap, as phases do */
+typedef int32_t ints __attribute__((vector_size(VECTOR_BYTES)));
+typedef int16_t shorts __attribute__((vector_size(VECTOR_BYTES)));
+typedef uint16_t ushorts __attribute__((vector_size(VECTOR_BYTES)));
+typedef int8_t signed_bytes __attribute__((vector_size(VECTOR_BYTES)));
+typedef uint8_t bytes __attribute__((vector_size(VECTOR_BYTES)));
+typedef int16_t half_shorts __attribute__((vector_size(VECTOR_BYTES / 2)));
+typedef words tile[QCKM_TILE_ROWS][VECTORS];
+
+INLINE words load(const void *from)
+{
+    words vector;
+    memcpy(&vector, from, sizeof vector);
+    return vector;
+}
+
+INLINE void store(void *to, words vector)
+{
+    memcpy(to, &vector, sizeof vector);
+}
+
+/* A pair of codes, as an int32; codes of a row may begin at any of them. */
+INLINE int32_t pair_at(const int16_t *codes)
+{
+    int32_t pair;
+    memcpy(&pair, codes, sizeof pair);
+    return pair;
+}
+
+INLINE words splat(int32_t value)
+{
+    return (uint32_t)value - (words){0};
+}
+
+#endif

@@ -1,0 +1,107 @@
+"""The C core (core/), loaded through ctypes: calls let go of the GIL, and one library serves every version of Python."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from qckm.errors import QckmError
+
+_NAMES = ("qckm_core.so", "qckm_core.dylib", "qckm_core.dll")
+_POINTER, _INT64 = ctypes.c_void_p, ctypes.c_int64
+
+# What `qckm_sum` and `qckm_encode` return, other than the number of a row that is not finite.
+DONE, NO_MEMORY = -1, -2
+
+
+class Spec(ctypes.Structure):
+    """core.h's qckm_spec: what is measured."""
+
+    _fields_ = (
+        ("n", _INT64),
+        ("m", _INT64),
+        ("paired", _INT64),
+        ("kind", _INT64),
+        ("octaves", _INT64),
+        ("single", _INT64),
+        ("frequencies", _POINTER),
+        ("dither", _POINTER),
+        ("table", _POINTER),
+        ("inverse_steps", _POINTER),
+        ("origin_codes", _POINTER),
+        ("size", _INT64),
+        ("signs", _POINTER),
+        ("factors", _POINTER),
+        ("radii", _POINTER),
+    )
+
+
+class Rows(ctypes.Structure):
+    """core.h's qckm_rows: rows anywhere in memory."""
+
+    _fields_ = (
+        ("data", _POINTER),
+        ("rows", _INT64),
+        ("row_bytes", _INT64),
+        ("feature_bytes", _INT64),
+        ("number", _INT64),
+    )
+
+
+class Totals(ctypes.Structure):
+    """core.h's qckm_summary: what a pass over rows found."""
+
+    _fields_ = (
+        ("total", _POINTER),
+        ("lower", _POINTER),
+        ("upper", _POINTER),
+        ("count", _INT64),
+        ("saturated", _INT64),
+    )
+
+
+@cache
+def load() -> Any:
+    """Return the library, or None where it was not built: no C compiler, or a platform that it does not know."""
+    path = _find()
+    if path is None:
+        return None
+    library = ctypes.CDLL(str(path))
+    library.qckm_instructions.restype = ctypes.c_char_p
+    library.qckm_use.argtypes = [ctypes.c_char_p]
+    library.qckm_prepare.restype = _POINTER
+    library.qckm_prepare.argtypes = [ctypes.POINTER(Spec)]
+    library.qckm_release.restype = None
+    library.qckm_release.argtypes = [_POINTER]
+    library.qckm_sum.restype = _INT64
+    library.qckm_sum.argtypes = [_POINTER, ctypes.POINTER(Rows), _POINTER, ctypes.POINTER(Totals)]
+    library.qckm_encode.restype = _INT64
+    library.qckm_encode.argtypes = [_POINTER, ctypes.POINTER(Rows), _POINTER, _INT64]
+    library.qckm_count_bits.argtypes = [_POINTER, _INT64, _INT64, _INT64, _POINTER]
+    wanted = os.environ.get("QCKM_INSTRUCTIONS")
+    if wanted and not library.qckm_use(wanted.lower().encode()):
+        raise QckmError(
+            f"QCKM_INSTRUCTIONS={wanted}: expected avx512vnni, avx512, avx2, ssse3, neon or plain, one that this CPU has."
+        )
+    return library
+
+
+def instructions() -> str:
+    """Return the name of the instruction set in use: "avx2", say, or "numpy" where there is no library."""
+    library = load()
+    return "numpy" if library is None else library.qckm_instructions().decode()
+
+
+def _find() -> Path | None:
+    if "QCKM_CORE" in os.environ:  # another build: with sanitizers, say
+        return Path(os.environ["QCKM_CORE"])
+    # An editable installation has the library in another folder than the sources: the package knows both.
+    for folder in import_module("qckm.kernels").__path__:
+        for name in _NAMES:
+            if (Path(folder) / name).exists():
+                return Path(folder) / name
+    return None

@@ -1,0 +1,75 @@
+"""Sketching by the reference arithmetic, in NumPy: what real weights need, and all there is without the C core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qckm.kernels import reference
+from qckm.kernels.sketcher import Bytes, Floats, Int64s, Measurement, Summary
+
+# The contributions of this many measurements are held at a time: 8 MB of phases.
+_CHUNK = 1 << 20
+
+
+class PortableSketcher:
+    """A measurement, run over rows a few thousand at a time, in one thread."""
+
+    def __init__(self, measurement: Measurement) -> None:
+        self._measurement = measurement
+
+    def sum(
+        self, rows: npt.NDArray[Any], weights: Int64s | Floats | None = None, n_jobs: int | None = None
+    ) -> Summary:
+        """Sum the contributions of rows (rows, n), each times its weight; real weights make sums of floats."""
+        real = weights is not None and weights.dtype != np.int64
+        found = Summary.start(self._measurement, real)
+        for start, part in self._parts(rows):
+            heavy = np.ones(len(part), np.int64) if weights is None else weights[start : start + len(part)]
+            bad = ~np.isfinite(part).all(axis=1)
+            if bad.any():
+                found.bad_row = start + int(bad.argmax())
+                return found
+            part, heavy = part[heavy > 0], heavy[heavy > 0]  # a row of weight 0 must not widen the bounds
+            if not len(part):
+                continue
+            contributions, clipped = self._contributions(part)
+            found.total += heavy @ contributions.astype(heavy.dtype)
+            found.count += heavy.sum().item()
+            found.saturated += heavy[clipped].sum().item()
+            found.lower = np.minimum(found.lower, part.min(axis=0))
+            found.upper = np.maximum(found.upper, part.max(axis=0))
+        return found
+
+    def encode(self, rows: npt.NDArray[Any], bits: Bytes, n_jobs: int | None = None) -> int | None:
+        """Write the contributions of rows as bits (rows, ceil(M / 8)); return the first row that is not finite."""
+        for start, part in self._parts(rows):
+            bad = ~np.isfinite(part).all(axis=1)
+            if bad.any():
+                return start + int(bad.argmax())
+            bits[start : start + len(part)] = reference.pack_bits(self._contributions(part)[0])
+        return None
+
+    def _parts(self, rows: npt.NDArray[Any]) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+        height = max(1, _CHUNK // self._measurement.n_measurements)
+        for start in range(0, len(rows), height):
+            yield start, rows[start : start + height]
+
+    def _contributions(self, rows: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.bool_]]:
+        what = self._measurement
+        codes, clipped = reference.code_rows(rows, what.steps, what.origin)
+        phases = reference.phases_of(codes, what.frequency_codes, what.dither_codes)
+        return reference.measure(phases, what.table, what.paired), clipped
+
+
+def count_bits(bits: Bytes) -> Int64s:
+    """Count the ones at each position of packed rows (rows, width): int64 (8·width,)."""
+    counts = np.zeros(8 * bits.shape[1], np.int64)
+    height = max(1, _CHUNK // bits.shape[1])
+    for start in range(0, len(bits), height):
+        unpacked = np.unpackbits(bits[start : start + height], axis=1, bitorder="little")
+        counts += unpacked.sum(axis=0, dtype=np.int64)
+    return counts

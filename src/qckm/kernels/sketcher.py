@@ -1,0 +1,112 @@
+"""What sketches rows for an operator: the C core, or NumPy where it was not built."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from qckm.kernels import library
+
+Floats = npt.NDArray[np.float64]
+Int64s = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+
+
+class SlowKernelWarning(UserWarning):
+    """The compiled kernels are missing: sketches come out the same, many times slower."""
+
+
+class Structure(Protocol):
+    """The integers of structured frequencies."""
+
+    @property
+    def signs(self) -> npt.NDArray[np.int8]:
+        """Diagonals of the blocks, ±1 (blocks, 3, size)."""
+
+    @property
+    def factors(self) -> npt.NDArray[np.int32]:
+        """What codes are multiplied by, (n,)."""
+
+    @property
+    def radii(self) -> npt.NDArray[np.int32]:
+        """Radii of the frequencies, (m,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """All that the bits of a sketch depend on, as integers; steps and origin in data units."""
+
+    frequency_codes: npt.NDArray[np.int16] | Structure
+    dither_codes: npt.NDArray[np.int32]
+    steps: Floats
+    origin: Floats
+    table: npt.NDArray[np.int16]
+    paired: bool
+    octaves: int = 1
+
+    @property
+    def n_measurements(self) -> int:
+        """The length of a sketch, M."""
+        return len(self.dither_codes) * (2 if self.paired else 1)
+
+
+@dataclass
+class Summary:
+    """What a pass over some rows found; `bad_row` is the first that is not finite, and nothing else is then right."""
+
+    total: Int64s | Floats
+    lower: Floats
+    upper: Floats
+    count: int | float = 0
+    saturated: int | float = 0
+    bad_row: int | None = None
+
+    @classmethod
+    def start(cls, measurement: Measurement, real: bool = False) -> Summary:
+        """Return the summary of no rows; of real weights, sums are floats."""
+        n = len(measurement.steps)
+        total = np.zeros(measurement.n_measurements, np.float64 if real else np.int64)
+        return cls(total, np.full(n, np.inf), np.full(n, -np.inf))
+
+
+class Sketcher(Protocol):
+    """Rows to sums and to bits."""
+
+    def sum(self, rows: npt.NDArray[Any], weights: Int64s | None = None, n_jobs: int | None = None) -> Summary:
+        """Sum the contributions of rows (rows, n), each as often as its weight says."""
+
+    def encode(self, rows: npt.NDArray[Any], bits: Bytes, n_jobs: int | None = None) -> int | None:
+        """Write the contributions of rows as bits (rows, ceil(M / 8)); return the first row that is not finite."""
+
+
+def make_sketcher(measurement: Measurement) -> Sketcher:
+    """Return the fastest there is; warn, once, where that is NumPy."""
+    if library.load() is None:
+        from qckm.kernels.portable import PortableSketcher
+
+        warnings.warn(
+            "The compiled kernels of qckm are missing: there was no C compiler when it was installed, or none for this "
+            "platform. Results are the same, but sketching is many times slower. Install gcc or clang, then "
+            "reinstall qckm: pip install --force-reinstall --no-binary qckm qckm.",
+            SlowKernelWarning,
+            stacklevel=2,
+        )
+        return PortableSketcher(measurement)
+    from qckm.kernels.compiled import CompiledSketcher
+
+    return CompiledSketcher(measurement)
+
+
+def count_bits(bits: Bytes, n_jobs: int | None = None) -> Int64s:
+    """Count the ones at each position of packed rows (rows, width): int64 (8·width,)."""
+    if library.load() is None:
+        from qckm.kernels import portable
+
+        return portable.count_bits(bits)
+    from qckm.kernels import compiled
+
+    return compiled.count_bits(bits, n_jobs)
