@@ -235,14 +235,14 @@ def test_wrong_use_exits_with_2(folder, qckm_, words):
         (["fit", "rows.csv", "-k", "2", "-o", "no/folder/x.json"], "no/folder: No such folder"),
         (["fit", "rows.csv", "-k", "2", "--columns", "z", "-o", "x.json"], "expected the column(s) z"),
         (["fit", "rows.csv", "-k", "5000", "-o", "x.json"], "Expected n_clusters <= the 3000"),
-        (["sketch", "rows.csv", "--operator", "rows.csv", "-o", "x.qckm"], "magic bytes"),
+        (["sketch", "rows.csv", "--operator", "rows.csv", "-o", "x.qckm"], "an array of NumPy's"),
         (["fit", "rows.csv", "-k", "2", "-o", "x.json", "--report", "no/r.html"], "no: No such folder"),
         (["predict", "rows.csv", "-m", "rows.csv", "-o", "no/x.csv"], "no: No such folder"),
         (["operator", "rows.csv", "-k", "2", "-o", "no/x.qckm"], "no: No such folder"),
-        (["decode", "rows.csv", "-k", "2"], "magic bytes"),
+        (["decode", "rows.csv", "-k", "2"], "an array of NumPy's"),
         (["predict", "rows.csv", "-m", "rows.csv"], "expected a model file"),
         (["info", "rows.npy"], "expected a model file"),
-        (["pool", "rows.csv", "--operator", "rows.npy"], "magic bytes"),
+        (["pool", "rows.csv", "--operator", "rows.npy"], "an array of NumPy's"),
     ],
 )
 def test_what_fails_exits_with_1_and_a_sentence(folder, qckm_, words, said):
