@@ -12,7 +12,7 @@ PACKAGE = Path(qckm.__file__).parent
 LAYERS = [
     {"kernels"},
     {"errors"},
-    {"locks", "text"},
+    {"locks", "memory", "text"},
     {"atomic", "foreign"},
     {"arguments", "elsewhere", "random", "rows", "compiling", "threads", "frequencies", "octaves", "signatures"},
     {"structured", "seeded"},

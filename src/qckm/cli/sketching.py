@@ -17,6 +17,7 @@ from qckm.cli.progress import Progress
 from qckm.cli.talk import Talk, size
 from qckm.cli.writing import updating, write_bytes
 from qckm.decode import Hints
+from qckm.decode.room import require_room
 from qckm.errors import CheckpointError, DecodeError, QckmError
 from qckm.operator import SketchOperator
 from qckm.planning import Plan, Planned, draw_operator
@@ -96,6 +97,7 @@ def sketch_job(
     for words in planned.words:
         talk.say(words)
     if want_hints:
+        require_room(planned.operator.n_features, planned.operator.n_frequencies // planned.operator.octaves)
         _require_rows(source, planned, job.plan.n_clusters or 1)
     if start is None:
         start = State(planned.operator.empty())

@@ -7,7 +7,6 @@ other codecs, kilobytes become gigabytes.
 from __future__ import annotations
 
 import io
-from typing import Any
 
 import numpy as np
 
@@ -16,9 +15,13 @@ from qckm.models.as_json import FORMAT, dump, notes_of, numbers_of, parse
 from qckm.models.bounds import require_sane
 from qckm.models.column_names import OURS, headings
 from qckm.models.model import Model
+from qckm.models.parquet_footer import Footer, read_footer
 
-_CODECS = ("SNAPPY", "UNCOMPRESSED")
-_KINDS = ("INT32", "INT64", "FLOAT", "DOUBLE")
+# By their numbers in parquet.thrift.
+_INT32, _INT64, _FLOAT, _DOUBLE = 1, 2, 4, 5
+_KINDS = (_INT32, _INT64, _FLOAT, _DOUBLE)
+_UNCOMPRESSED, _SNAPPY = 0, 1
+_CODECS = (_UNCOMPRESSED, _SNAPPY)
 # Parquet says of each column where it lies, of what type and codec it is: never in fewer bytes.
 _LEAST_BYTES_A_COLUMN = 16
 _MOST_GROUPS = 1000
@@ -48,24 +51,22 @@ def from_parquet(data: bytes) -> Model:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    # A list is made as long as the file says before its first element is read.
-    longest = max(1, len(data) // _LEAST_BYTES_A_COLUMN)
-    file = pq.ParquetFile(
-        pa.BufferReader(data), thrift_string_size_limit=len(data), thrift_container_size_limit=longest
-    )
-    kept = (file.metadata.metadata or {}).get(FORMAT.encode())
-    if kept is None:
+    footer = read_footer(data)
+    if FORMAT.encode() not in footer.notes:
         raise FileError("got a Parquet file of something else")
-    notes = parse(kept)
+    notes = parse(footer.notes[FORMAT.encode()])
     names, facts = notes_of(notes)
     units = numbers_of("units", notes.get("units"))
-    _require_plain(file.metadata, len(data))
-    kinds = file.schema_arrow.types
+    _require_plain(footer, len(OURS) + units.size, len(data))
+    # pyarrow makes a list as long as the file says before it reads the first element.
+    longest = max(1, len(data) // _LEAST_BYTES_A_COLUMN)
+    limits = {"thrift_string_size_limit": len(data), "thrift_container_size_limit": longest}
+    table = pq.ParquetFile(pa.BufferReader(data), **limits).read(use_threads=False)
+    kinds = table.schema.types
+    if tuple(table.column_names[:3]) != OURS or len(kinds) != len(OURS) + units.size:
+        raise FileError(f"expected the columns {', '.join(OURS)} and {units.size} more, got {len(kinds)}")
     if not all(pa.types.is_floating(kind) or pa.types.is_integer(kind) for kind in kinds):
         raise FileError("expected columns of numbers")
-    if tuple(file.schema_arrow.names[:3]) != OURS or len(kinds) != len(OURS) + units.size:
-        raise FileError(f"expected the columns {', '.join(OURS)} and {units.size} more, got {len(kinds)}")
-    table = file.read(use_threads=False)
     # By place: in older files a column may have one of our names.
     columns = [np.asarray(table.column(place).to_numpy(), np.float64) for place in range(table.num_columns)]
     if not np.array_equal(columns[0], np.arange(table.num_rows)):
@@ -73,18 +74,13 @@ def from_parquet(data: bytes) -> Model:
     return Model(np.stack(columns[3:], axis=1), columns[1], columns[2], units, names, facts)
 
 
-def _require_plain(metadata: Any, available: int) -> None:
+def _require_plain(footer: Footer, n_columns: int, available: int) -> None:
     """Refuse a table that takes more memory than a model of so many bytes can, before it is read."""
-    if metadata.num_row_groups > _MOST_GROUPS:
-        raise FileError(f"expected at most {_MOST_GROUPS} groups of rows, got {metadata.num_row_groups}")
-    if any(metadata.schema.column(place).max_repetition_level for place in range(metadata.num_columns)):
-        raise FileError("expected columns of numbers, got lists")
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    if any(group.num_rows < 0 for group in groups):
-        raise FileError("expected numbers of rows, got less than 0")
-    require_sane(8 * metadata.num_columns * sum(group.num_rows for group in groups), available)
-    for group in groups:
-        for place in range(group.num_columns):
-            column = group.column(place)
-            if column.compression not in _CODECS or column.physical_type not in _KINDS:
-                raise FileError(f"expected plain numbers, got {column.physical_type} with {column.compression}")
+    if footer.nested or len(footer.rows) > _MOST_GROUPS or any(rows < 0 for rows in footer.rows):
+        raise FileError("expected a plain table")
+    require_sane(8 * n_columns * sum(footer.rows), available)
+    for chunks in footer.chunks:
+        if len(chunks) != n_columns:
+            raise FileError(f"expected {n_columns} columns, got {len(chunks)}")
+        if not all(chunk.kind in _KINDS and chunk.codec in _CODECS for chunk in chunks):
+            raise FileError("expected columns of numbers, uncompressed or with Snappy")
