@@ -129,7 +129,7 @@ def _create_beside(target: str, path: str | os.PathLike[str]) -> tuple[int, str]
 
 def _keep_access(descriptor: int, target: str, like: str | os.PathLike[str] | None) -> None:
     """Give a new file the access of the one whose place it takes, or of one that it is like, and never more."""
-    model = next((path for path in (target, like) if path is not None and os.path.exists(path)), None)
+    model = next((path for path in (target, like) if path is not None and os.path.isfile(path)), None)
     if model is None or not hasattr(os, "fchown"):  # on Windows, folders hand access down
         return
     old, new = os.stat(model), os.fstat(descriptor)

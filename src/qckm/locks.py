@@ -42,9 +42,11 @@ else:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def _release(descriptor: int, place: str) -> None:
-        # Removed while it is locked: who waits for it will find that it is not the one at its place any more.
+        # Removed while it is locked: who waits for it will find that it is not the one at its place any more. Where
+        # somebody has removed it before, by hand, what is there now is another's.
         with contextlib.suppress(OSError):
-            os.unlink(place)
+            if os.path.samestat(os.fstat(descriptor), os.stat(place)):
+                os.unlink(place)
         fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child process may have it open, too
         os.close(descriptor)
 
@@ -99,8 +101,8 @@ def _acquire(place: str, path: str | os.PathLike[str], patience: float, waiting:
         if waited >= patience:
             since = f", and has been for {waited:.0f} s" if patience else ""
             raise BusyError(
-                f"{os.fspath(path)}: another process is at work on this file{since}; it holds {place}. Nothing was "
-                "written: wait until it is done, or choose another name with -o."
+                f"{os.fspath(path)}: another process is at work on this file{since}. Nothing was written: wait until "
+                f"it is done, or choose another name with -o. If there is no such process, remove {place}."
             )
         if waiting is not None and waited >= _SILENCE:
             waiting()

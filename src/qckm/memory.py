@@ -54,7 +54,8 @@ def _of_container() -> int | None:
         while True:
             with contextlib.suppress(OSError, ValueError):  # "max" is no number
                 folder = _CGROUPS + path.rstrip("/")
-                left.append(_number(f"{folder}/memory.max") - _number(f"{folder}/memory.current"))
+                most = _number(f"{folder}/memory.max")
+                left.append(most - _number(f"{folder}/memory.current") + _cached(f"{folder}/memory.stat"))
             if path in ("", "/"):
                 return min(left) if left else None
             path = os.path.dirname(path)
@@ -71,6 +72,12 @@ def _of_process() -> int | None:
         with open("/proc/self/statm", encoding="ascii") as file:
             return limit - int(file.read().split()[0]) * resource.getpagesize()
     return None
+
+
+def _cached(path: str) -> int:
+    """Return what is used for copies of files, and given up when it is needed."""
+    with open(path, encoding="ascii") as lines:
+        return sum(int(line.split()[1]) for line in lines if line.startswith(("inactive_file ", "active_file ")))
 
 
 def _number(path: str) -> int:

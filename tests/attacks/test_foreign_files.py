@@ -102,6 +102,7 @@ MANGLED |= {
     "a name twice": json_with(feature_names=["a", "a"]),
     "facts as pairs": json_with(facts=[["rows", 1]]),
     "no facts": json_with(facts=None),
+    "deep facts": json_with(facts={"a": json.loads("[" * 300 + "]" * 300)}),
     "one centroid": json_with(centers=[1, 2]),
     "none": json_with(centers=[], weights=[], spreads=[]),
     "no arrays": npz_with(centers=None),

@@ -113,6 +113,21 @@ def test_11_clusters_that_were_sorted_otherwise_are_refused():
         read_model(b"cluster,weight,spread,a\n1,0.5,0.0,1.0\n0,0.5,0.0,2.0\n", "x")
 
 
+def test_11_facts_of_a_file_do_not_pass_for_what_info_found(tmp_path, capfd):
+    facts = {"kind": "sketch", "clusters": 7, "columns": ["x"], "weights": [1], "n" * 10_000: 1}
+    Model(np.eye(2), np.full(2, 0.5), np.zeros(2), np.ones(2), None, facts).save(tmp_path / "m.json")
+    assert run(["info", str(tmp_path / "m.json"), "--json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert (found["kind"], found["clusters"], found["columns"], found["weights"]) == (
+        "model",
+        2,
+        ["0", "1"],
+        [0.5, 0.5],
+    )
+    assert run(["info", str(tmp_path / "m.json")]) == 0
+    assert len(capfd.readouterr().out) < 11_000  # no line is as wide as the longest name
+
+
 # --- 15: terminals and spreadsheets ---
 
 ESCAPES = [
@@ -349,6 +364,14 @@ def test_16_a_lock_whose_holder_was_killed_is_free(tmp_path):
     with locks.locked(path, patience=5):
         pass
     assert not os.listdir(tmp_path)
+
+
+def test_16_a_lock_that_was_removed_by_hand_takes_no_others_with_it(tmp_path):
+    path, lock = tmp_path / "total.qckm", tmp_path / ".total.qckm.lock"
+    with locks.locked(path):
+        lock.unlink()
+        lock.write_bytes(b"another's")
+    assert lock.exists()
 
 
 def test_16_a_wait_is_said_and_ends(tmp_path, monkeypatch, capfd):

@@ -16,6 +16,10 @@ from qckm.models import read_model
 from qckm.models.formats import is_model
 from qckm.sketch import Sketch
 
+_WIDEST = 20  # of the names of facts; a file may have longer ones
+# Facts of a file that are told in another way, or would be taken for what we found ourselves.
+_OTHERWISE = ("feature_names", "inputs", "kind", "clusters", "weights", "columns")
+
 
 @click.command()
 @click.argument("path")
@@ -37,7 +41,7 @@ def command(path: str, talk: Talk) -> None:
     if talk.json:
         talk.facts(facts)
         return
-    width = max(len(name) for name in facts)
+    width = min(_WIDEST, max(len(name) for name in facts))
     for name, value in facts.items():
         show(f"{name.replace('_', ' '):{width}}  {_words(value)}")
 
@@ -54,7 +58,7 @@ def _facts(data: bytes, label: str) -> dict[str, Any]:
         "kind": "model",
         "clusters": len(model.centers),
         "weights": model.weights.tolist(),
-        **{name: value for name, value in model.facts.items() if name not in ("feature_names", "inputs")},
+        **{name: value for name, value in model.facts.items() if name not in _OTHERWISE},
         "columns": list(model.names),
     }
 

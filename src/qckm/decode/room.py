@@ -10,6 +10,8 @@ from qckm.errors import DecodeError
 _MATRICES = 4
 # What a file may ask for without being asked: its size says nothing of it.
 _MOST = 6 << 30
+# So little is not worth a question: where it is not free, the system makes it so.
+_LITTLE = 1 << 28
 
 
 def require_room(n: int, m: int) -> None:
@@ -19,6 +21,8 @@ def require_room(n: int, m: int) -> None:
 
 def require_memory(needed: int, what: str) -> None:
     """Refuse what takes more bytes than are free, or than a decoder takes unasked."""
+    if needed <= _LITTLE:
+        return
     asked, free = memory.wanted(), memory.free()
     most = asked if asked is not None else min(_MOST, _MOST if free is None else free)
     if needed > most:

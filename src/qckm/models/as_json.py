@@ -13,6 +13,7 @@ from qckm.models.model import Model
 from qckm.rows import Floats
 
 FORMAT = "qckm-model/1"
+_DEEPEST = 20
 ARRAYS = ("centers", "weights", "spreads", "units")
 
 
@@ -65,7 +66,18 @@ def notes_of(content: Any) -> tuple[tuple[str, ...] | None, dict[str, Any]]:
         raise FileError(f"expected feature_names to be null or a list of texts, got {names!r:.80}")
     if not isinstance(facts, dict):
         raise FileError(f"expected facts to be an object, got {facts!r:.80}")
+    if _is_deep(facts):
+        raise FileError(f"expected facts of at most {_DEEPEST} levels")
     return None if names is None else tuple(names), facts
+
+
+def _is_deep(content: Any) -> bool:
+    """Whether there are more levels than anybody who walks through them expects."""
+    level = [content]
+    for _ in range(_DEEPEST):
+        inner = [list(one.values()) if isinstance(one, dict) else one for one in level if isinstance(one, (dict, list))]
+        level = [part for parts in inner for part in parts]
+    return any(isinstance(one, (dict, list)) for one in level)
 
 
 def _finite(content: Any) -> Any:
