@@ -6,7 +6,6 @@ import errno
 import io
 import json
 import os
-import pty
 import stat
 import subprocess
 import sys
@@ -207,6 +206,8 @@ def test_15_a_model_on_a_terminal_is_shown_and_in_a_pipe_is_data(tmp_path):
     op = qckm.SketchOperator.draw(1, 20, scale=1.0, random_state=0, feature_names=["\x1b[31m"])
     op.sketch(np.random.default_rng(0).normal(size=(50, 1))).save(tmp_path / "s.qckm")
     words = [sys.executable, "-m", "qckm", "decode", str(tmp_path / "s.qckm"), "-k", "1", "-q"]
+    import pty
+
     ours, theirs = pty.openpty()
     subprocess.run(words, stdout=theirs, check=True)
     os.close(theirs)
