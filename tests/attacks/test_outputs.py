@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import qckm
 from qckm import checkpoints, files, locks
 from qckm.cli import run
-from qckm.errors import BusyError
+from qckm.errors import BusyError, CheckpointError
 from qckm.models import FORMAT, Model, read_model, to_csv, to_json, to_npz, to_parquet
 from qckm.runs import State
 
@@ -399,6 +399,18 @@ def test_16_two_runs_with_one_output_are_refused(tmp_path, monkeypatch, capfd, v
         assert sorted(os.listdir()) == [f".{output}.run", "rows.csv"]
     assert run([first, "rows.csv", *options, "-o", output]) == 0
     assert sorted(os.listdir()) == sorted([output, "rows.csv"])
+
+
+def test_16_two_streams_with_one_file_are_found_out(tmp_path, monkeypatch):
+    from qckm.engines import spark_stream
+
+    monkeypatch.setattr(spark_stream.engines, "sketch", lambda operator, rows, *_, **__: operator.sketch(rows))
+    one, other = (spark_stream.StreamSketch(OPERATOR, tmp_path / "sum.checkpoint") for _ in range(2))
+    one(np.eye(2), 0)
+    with pytest.raises(CheckpointError, match="another stream has written to this file"):
+        other(np.eye(2), 0)
+    one(np.eye(2), 1)
+    assert checkpoints.load(str(tmp_path / "sum.checkpoint")).state.sketch.count == 4
 
 
 def test_16_without_locks_updates_are_refused_and_files_written(tmp_path, monkeypatch, capfd):
