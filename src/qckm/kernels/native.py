@@ -77,6 +77,17 @@ def _load(name: str, kinds: list[str]) -> Callable[..., int]:
 
 
 def _compile(name: str, kinds: list[str]) -> bytes:
+    from numba import config
+
+    # Kernels are no Python: who debugs other code with NUMBA_DISABLE_JIT=1 has them compiled all the same.
+    disabled, config.DISABLE_JIT = config.DISABLE_JIT, 0
+    try:
+        return _compile_anyway(name, kinds)
+    finally:
+        config.DISABLE_JIT = disabled
+
+
+def _compile_anyway(name: str, kinds: list[str]) -> bytes:
     from numba import types
 
     module, function = name.split(".")
