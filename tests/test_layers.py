@@ -12,6 +12,8 @@ PACKAGE = Path(qckm.__file__).parent
 LAYERS = [
     {"kernels"},
     {"errors", "values"},
+    {"locks", "memory", "text"},
+    {"atomic", "foreign"},
     {"arguments", "elsewhere", "random", "rows", "compiling", "threads", "frequencies", "octaves", "signatures"},
     {"structured", "seeded"},
     {"drawing"},

@@ -10,16 +10,20 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from qckm import files
-from qckm.errors import CheckpointError, QckmError
+from qckm import files, foreign, locks
+from qckm.errors import CheckpointError
 from qckm.runs import State
 from qckm.sources import Position, Stamp
 
-MAGIC = b"qckm checkpoint 1\n"
+MAGIC = foreign.CHECKPOINT + b"1\n"
 _DIGEST = 32
+_ENDING = ".checkpoint"
+_NOTES = {"table": int, "row": int, "bytes_done": int, "inputs": list, "options": dict}
+_STAMP = {"path": str, "size": int, "mtime_ns": int}
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +37,16 @@ class Checkpoint:
 
 def path_of(output: str) -> str:
     """Return where the checkpoint of an output lies: beside it."""
-    return f"{output}.checkpoint"
+    return output + _ENDING
 
 
-def save(checkpoint: Checkpoint, path: str) -> None:
-    """Write a checkpoint: at every moment the path holds the old one or the new one, whole."""
+def running(output: str) -> AbstractContextManager[None]:
+    """Have an output to oneself for a whole run: another run would replace its checkpoint, and in the end itself."""
+    return locks.locked(output, patience=0, required=False, kind="run")
+
+
+def dumps(checkpoint: Checkpoint) -> bytes:
+    """Return the bytes of a checkpoint."""
     state = checkpoint.state
     notes = {
         "table": state.position.table,
@@ -48,14 +57,24 @@ def save(checkpoint: Checkpoint, path: str) -> None:
     }
     text = json.dumps(notes, sort_keys=True).encode()
     body = MAGIC + len(text).to_bytes(8, "little") + text + files.dumps(state.sketch)
-    files.write_atomically(path, body + hashlib.sha256(body).digest())
+    return body + hashlib.sha256(body).digest()
+
+
+def save(checkpoint: Checkpoint, path: str) -> None:
+    """Write a checkpoint: at every moment the path holds the old one or the new one, whole.
+
+    It tells as much as its output will: where that is there, as many may read it.
+    """
+    files.write_atomically(path, dumps(checkpoint), like=path.removesuffix(_ENDING))
 
 
 def load(path: str) -> Checkpoint | None:
     """Read a checkpoint; None if there is none."""
     try:
         with open(path, "rb") as file:
-            data = file.read()
+            data = file.read(len(MAGIC))
+            if data == MAGIC:  # of anything else no more is read, however long it is
+                data += file.read()
     except FileNotFoundError:
         return None
     return loads(data, path)
@@ -63,12 +82,9 @@ def load(path: str) -> Checkpoint | None:
 
 def loads(data: bytes, label: str) -> Checkpoint:
     """Return the checkpoint of a file's bytes; errors say whose they are."""
-    try:
+    expected = "a checkpoint, got a file that is damaged or none"
+    with foreign.reading(label, expected, CheckpointError, advice=". Remove it to start again."):
         return _parse(data)
-    except (QckmError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(
-            f"{label}: expected a checkpoint, got a file that is damaged or none ({error}). Remove it to start again."
-        ) from error
 
 
 def _parse(data: bytes) -> Checkpoint:
@@ -77,10 +93,24 @@ def _parse(data: bytes) -> Checkpoint:
         raise CheckpointError("wrong first bytes or checksum")
     start = len(MAGIC) + 8
     length = int.from_bytes(body[len(MAGIC) : start], "little")
-    notes = json.loads(body[start : start + length])
-    sketch = files.loads(body[start + length :])
-    state = State(sketch, Position(notes["table"], notes["row"]), notes["bytes_done"])
-    return Checkpoint(state, tuple(Stamp(**stamp) for stamp in notes["inputs"]), notes["options"])
+    if start + length > len(body):
+        raise CheckpointError(f"notes of {length} bytes in a file of {len(data)}")
+    notes = _checked(json.loads(body[start : start + length]), _NOTES)
+    stamps = tuple(Stamp(**_checked(stamp, _STAMP)) for stamp in notes["inputs"])
+    state = State(files.loads(body[start + length :]), Position(notes["table"], notes["row"]), notes["bytes_done"])
+    return Checkpoint(state, stamps, notes["options"])
+
+
+def _checked(notes: Any, kinds: dict[str, type]) -> dict[str, Any]:
+    """Return notes that have the keys they should have, no more, and numbers that count something."""
+    if not isinstance(notes, dict) or notes.keys() != kinds.keys():
+        raise CheckpointError(f"expected the notes {', '.join(kinds)}, got {notes!r:.80}")
+    for key, kind in kinds.items():
+        value: Any = notes[key]
+        counts = key != "mtime_ns"  # files may be older than 1970
+        if type(value) is not kind or (isinstance(value, int) and counts and not 0 <= value < 2**63):
+            raise CheckpointError(f"expected {key!r} to be {kind.__name__}, and no less than 0, got {value!r:.80}")
+    return notes
 
 
 def remove(path: str) -> None:
@@ -95,7 +125,7 @@ def require_same(checkpoint: Checkpoint, stamps: Sequence[Stamp], options: dict[
     for name in sorted(checkpoint.options.keys() | options.keys()):
         before, now = checkpoint.options.get(name), options.get(name)
         if before != now:
-            raise CheckpointError(f"Cannot resume: {name} was {before!r}, now it is {now!r}. {end}")
+            raise CheckpointError(f"Cannot resume: {name} was {before!r:.200}, now it is {now!r:.200}. {end}")
     old, new = ({stamp.path: stamp for stamp in some} for some in (checkpoint.stamps, stamps))
     for name in old.keys() - new.keys():
         raise CheckpointError(f"Cannot resume: the input {name} has vanished. {end}")

@@ -45,6 +45,10 @@ class FileError(QckmError):
     """Bytes that are no sketch file, or a damaged one."""
 
 
+class BusyError(QckmError):
+    """A file that another process is at work on."""
+
+
 class MessageError(QckmError):
     """A sensor's message that is cut short, damaged, of another operator, or that cannot be true."""
 

@@ -54,7 +54,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     signature : str, Signature or callable, default "one-bit"
         "one-bit" is QCKM, "exponential" CKM; see `qckm.signatures`.
     n_frequencies : int or "auto", default "auto"
-        m; "auto" takes 5·n·K, at least 100.
+        m; "auto" takes 5·n·K, at least 100; fewer, down to 2·n·K, where n·m would be more than 2²⁶.
     scale : float or "auto", default "auto"
         The kernel's length in data units; "auto" takes it from a pilot of at most 5000 rows, drawn from all rows in
         `fit`, from the first batch in `partial_fit`.

@@ -7,20 +7,17 @@ built in memory.
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import hashlib
 import json
 import os
-import secrets
 import struct
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from qckm import signatures
+from qckm import foreign, signatures
+from qckm.atomic import is_device, naming, replacing, require_replaceable, updating, write_atomically
 from qckm.errors import FileError, QckmError
 from qckm.kernels.reference import ARITHMETIC, STRUCTURED_ARITHMETIC, TABLE_SIZE
 from qckm.operator import SketchOperator
@@ -28,8 +25,20 @@ from qckm.signatures import Signature
 from qckm.sketch import Sketch
 from qckm.structured import StructuredCodes, block_size, unpack_signs
 
-# As in PNG: a byte above 127 and both line endings, so that text-mode copying is noticed in the first bytes.
-MAGIC = b"\x89QCKM\r\n\x1a"
+__all__ = [
+    "dumps",
+    "is_device",
+    "load",
+    "loads",
+    "naming",
+    "replacing",
+    "require_replaceable",
+    "save",
+    "updating",
+    "write_atomically",
+]
+
+MAGIC = foreign.SKETCH
 VERSION = 1
 _PREAMBLE = struct.Struct("<8sII")  # magic, version, length of the header
 _HEADER_LIMIT = 1 << 22  # room for the names of tens of thousands of columns
@@ -110,76 +119,6 @@ def save(sketch: Sketch, path: str | os.PathLike[str]) -> None:
     write_atomically(path, dumps(sketch))
 
 
-def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file that is at every moment the old one or the new one, whole; nothing else is left behind."""
-    with naming(path), replacing(path) as temporary, open(temporary, "wb") as file:
-        file.write(data)
-
-
-def is_device(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is there and is neither a file nor a folder: a device, a pipe, a socket."""
-    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
-
-
-@contextlib.contextmanager
-def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Have errors of the system that name no file, as those of a full disk do, name this one."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None and error.errno is not None:
-            error.filename = os.fspath(path)
-        raise
-
-
-@contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
-    """Give a new file beside the path to write to; at the end it takes the path's place, or goes after an error.
-
-    A device or a pipe is given itself: putting a file in the place of /dev/stdout would be no service.
-    """
-    if is_device(path):
-        yield os.fspath(path)
-        return
-    target = os.path.realpath(path)
-    descriptor, temporary = _create_beside(target, path)
-    try:
-        yield temporary
-        with naming(path):
-            os.fsync(descriptor)  # of the file, whoever wrote to it
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    finally:
-        os.close(descriptor)
-    _sync_folder(os.path.dirname(target))
-
-
-def require_replaceable(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that `replacing` could not write to, before the work and not after: by trying."""
-    if is_device(path):
-        return
-    descriptor, temporary = _create_beside(os.path.realpath(path), path)
-    os.close(descriptor)
-    os.unlink(temporary)
-
-
-def _create_beside(target: str, path: str | os.PathLike[str]) -> tuple[int, str]:
-    """Create a new file in the target's folder; errors name the path, which the user knows."""
-    folder, name = os.path.split(target)
-    if os.path.isdir(target):
-        raise IsADirectoryError(errno.EISDIR, "Expected a file to write to, got a folder", os.fspath(path))
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(errno.ENOENT, "No such folder", os.path.dirname(path) or folder)
-    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
-    try:
-        return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), temporary
-    except OSError as error:
-        error.filename = os.fspath(path)
-        raise
-
-
 def load(path: str | os.PathLike[str]) -> Sketch:
     """Read a .qckm file.
 
@@ -204,12 +143,11 @@ def load(path: str | os.PathLike[str]) -> Sketch:
     """
     with open(path, "rb") as file:
         # A file that does not start as ours is not read any further, however long: it may be a device.
-        start = file.read(_PREAMBLE.size)
-        try:
-            _read_preamble(start)
-            return loads(start + file.read())
-        except FileError as error:
-            raise FileError(f"{os.fspath(path)}: {error}") from error
+        data = file.read(foreign.START)
+        if data.startswith(MAGIC):
+            data += file.read()
+    with foreign.reading(os.fspath(path)):
+        return loads(data)
 
 
 def _read_preamble(data: bytes) -> int:
@@ -218,7 +156,8 @@ def _read_preamble(data: bytes) -> int:
         raise FileError(f"Expected a sketch file, got {len(data)} bytes: empty or cut short.")
     magic, version, length = _PREAMBLE.unpack_from(data)
     if magic != MAGIC:
-        raise FileError("Expected a sketch file, got one that does not start with the .qckm magic bytes.")
+        found = foreign.recognised(data) or "one that does not start with the .qckm magic bytes"
+        raise FileError(f"Expected a sketch file, got {found}.")
     if version != VERSION:
         raise FileError(f"Expected file version {VERSION}, got {version}: a newer qckm may read it.")
     if length > _HEADER_LIMIT:
@@ -354,17 +293,3 @@ def _product(shape: tuple[int, ...]) -> int:
     for length in shape:  # Python integers: numpy.prod would overflow in silence on a hostile header
         size *= length
     return size
-
-
-def _sync_folder(folder: str) -> None:
-    """Make the rename itself survive a power cut, where the system can."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        pass
-    finally:
-        os.close(descriptor)

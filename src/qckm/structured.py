@@ -7,6 +7,7 @@ from the law. Everything is an integer: docs/arithmetic.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,9 +67,10 @@ class StructuredCodes:
 
     def codes(self) -> Floats:
         """Return the dense matrix (n, m) in 2**24ths of a turn a step, as of int16 codes but finer."""
-        mixed = _mix(self.signs, self.factors, self.shape[1])
-        mixed *= self.radii * (reference.TURN / FINE_TURN)
-        return mixed
+        matrix = np.empty(self.shape)
+        for features, mixed in _mix(self.signs, self.factors, self.shape[1]):
+            np.multiply(mixed, self.radii * (reference.TURN / FINE_TURN), out=matrix[features])
+        return matrix
 
     def packed_signs(self) -> npt.NDArray[np.uint8]:
         """Return the signs as bits, 1 standing for −1, little bit first: (blocks, 3, size / 8)."""
@@ -111,28 +113,35 @@ def draw_structured(
         factors = np.rint(ratios / ratios.max() * FACTORS_A_UNIT).astype(np.int32)
         if factors.min() < LEAST_FACTOR:
             return None
-    mixed = _mix(signs, factors, m)
-    lengths = np.sqrt(((mixed / ratios[:, np.newaxis]) ** 2).sum(axis=0)) * (2 * np.pi / FINE_TURN)
+    squares, greatest = np.zeros(m), np.zeros(m)
+    for features, mixed in _mix(signs, factors, m):
+        for row in (mixed / ratios[features, np.newaxis]) ** 2:  # one by one: sums must not depend on how they are cut
+            squares += row
+        np.maximum(greatest, np.abs(mixed).max(axis=0), out=greatest)
+    lengths = np.sqrt(squares) * (2 * np.pi / FINE_TURN)
     if not lengths.all():  # a row of a block may vanish on a handful of features
         return None
     radii = norms / lengths
     if np.median(radii) < LEAST_RADIUS:
         return None
     radii = np.maximum(1, np.rint(radii))
-    if (np.abs(mixed).max(axis=0) * radii >= FINE_TURN / 2).any():
+    if (greatest * radii >= FINE_TURN / 2).any():
         raise OperatorError("A frequency turns half around within one step: use smaller steps or a larger scale.")
     return StructuredCodes(signs, factors, radii.astype(np.int32))
 
 
-def _mix(signs: npt.NDArray[np.int8], factors: npt.NDArray[np.int32], m: int) -> Floats:
-    """Return the blocks' matrices, (n, m), by matrix products in float64: the integers stay far below 2**53."""
+def _mix(signs: npt.NDArray[np.int8], factors: npt.NDArray[np.int32], m: int) -> Iterator[tuple[slice, Floats]]:
+    """Yield the blocks' matrices (n, m), some features at a time: all at once may be gigabytes.
+
+    By matrix products in float64: the integers stay far below 2**53.
+    """
     n, (_, _, size) = len(factors), signs.shape
     outer = 1 << (size.bit_length() // 2)
     left, right = _hadamard_matrix(np.arange(outer), outer), _hadamard_matrix(np.arange(size // outer), size // outer)
-    mixed = np.empty((n, m))
-    with one_thread():
-        for k in range(0, n, _FEATURES_AT_A_TIME):
-            features = np.arange(k, min(n, k + _FEATURES_AT_A_TIME))
+    for k in range(0, n, _FEATURES_AT_A_TIME):
+        features = np.arange(k, min(n, k + _FEATURES_AT_A_TIME))
+        mixed = np.empty((len(features), m))
+        with one_thread():
             first = _hadamard_matrix(features, size) * factors[features, np.newaxis]
             for number, (one, two, three) in enumerate(signs):
                 block = first * one[features, np.newaxis]
@@ -140,8 +149,8 @@ def _mix(signs: npt.NDArray[np.int8], factors: npt.NDArray[np.int32], m: int) ->
                     parts = (block * diagonal).reshape(len(features), outer, size // outer)
                     block = (left @ parts @ right).reshape(len(features), size)
                 at = number * size
-                mixed[features, at : at + size] = block[:, : min(size, m - at)]
-    return mixed
+                mixed[:, at : at + size] = block[:, : min(size, m - at)]
+        yield slice(k, k + len(features)), mixed
 
 
 def _hadamard_matrix(rows: npt.NDArray[np.intp], size: int) -> Floats:

@@ -242,7 +242,7 @@ def test_wrong_use_exits_with_2(folder, qckm_, words):
         (["decode", "rows.csv", "-k", "2"], "magic bytes"),
         (["predict", "rows.csv", "-m", "rows.csv"], "expected a model file"),
         (["info", "rows.npy"], "expected a model file"),
-        (["pool", "rows.csv", "--operator", "rows.npy"], "magic bytes"),
+        (["pool", "rows.csv", "--operator", "rows.npy"], "an array of NumPy's"),
     ],
 )
 def test_what_fails_exits_with_1_and_a_sentence(folder, qckm_, words, said):

@@ -69,7 +69,7 @@ def public_names():
         yield f"qckm.{name}"
     yield from (f"qckm.plots.{name}" for name in qckm.plots.__all__)
     yield from (f"qckm.sensor.{name}" for name in qckm.sensor.__all__)
-    yield from ("qckm.files.dumps", "qckm.files.loads", "qckm.engines.dask.delayed_sketch")
+    yield from ("qckm.files.dumps", "qckm.files.loads", "qckm.files.updating", "qckm.engines.dask.delayed_sketch")
     yield "qckm.engines.spark_stream.StreamSketch"
     yield from (f"qckm.engines.spark_ml.{name}" for name in ("CompressiveKMeans", "CompressiveKMeansModel"))
 

@@ -11,8 +11,9 @@ from typing import Any
 import click
 
 import qckm
+from qckm.atomic import naming
+from qckm.cli.echo import print_data, say, say_traceback, say_usage, say_warnings
 from qckm.errors import QckmError
-from qckm.files import naming
 
 VERBS = {
     "fit": "Find K centroids of data: sketch it in one pass, decode the sketch.",
@@ -63,7 +64,7 @@ class Verbs(click.Group):
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        click.echo(f"qckm {qckm.__version__}")
+        print_data(f"qckm {qckm.__version__}")
         ctx.exit()
 
 
@@ -77,6 +78,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 failed or stopped, 2 wrong use."""
     signal.signal(signal.SIGTERM, _stop)  # a scheduler's way to say Ctrl-C
     _replace_closed_streams()
+    say_warnings()
     code = run(arguments)
     try:
         sys.stdout.flush()
@@ -93,7 +95,7 @@ def run(arguments: list[str] | None = None) -> int:
             sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except click.ClickException as error:
-        error.show(file=sys.stderr)
+        say_usage(error)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         return _failed("stopped")
@@ -108,13 +110,14 @@ def run(arguments: list[str] | None = None) -> int:
         return _failed("not enough memory.")
     except Exception as error:
         if os.environ.get("QCKM_DEBUG"):
-            raise
-        kind = type(error).__name__
-        return _failed(f"unexpected: {kind}: {error}\nThis is a fault of qckm's: QCKM_DEBUG=1 shows where it is.")
+            say_traceback(error)
+        _failed(f"unexpected: {type(error).__name__}: {error}")
+        say("This is a fault of qckm's: QCKM_DEBUG=1 shows where it is.")
+        return 1
 
 
 def _failed(words: str) -> int:
-    click.echo(f"qckm: {words}", err=True)
+    say(f"qckm: {words}")
     return 1
 
 

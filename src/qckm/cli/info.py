@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import Any
 
 import click
 
-from qckm import checkpoints, files
+from qckm import checkpoints, files, foreign
 from qckm.cli import sketching
-from qckm.cli.talk import Talk, print_line, talk_options
+from qckm.cli.echo import show
+from qckm.cli.talk import Talk, talk_options
 from qckm.models import read_model
+from qckm.models.formats import is_model
 from qckm.sketch import Sketch
+
+_WIDEST = 20  # of the names of facts; a file may have longer ones
+# Facts of a file that are told in another way, or would be taken for what we found ourselves.
+_OTHERWISE = ("feature_names", "inputs", "kind", "clusters", "weights", "columns")
 
 
 @click.command()
@@ -25,18 +32,18 @@ def command(path: str, talk: Talk) -> None:
       qckm info all.qckm
       qckm info model.json --json
     """
-    if path == "-":
-        data = sys.stdin.buffer.read()
-    else:
-        with open(path, "rb") as file:
-            data = file.read()
-    facts = _facts(data, "standard input" if path == "-" else path)
+    label = "standard input" if path == "-" else path
+    with contextlib.nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
+        data = file.read(foreign.START)
+        if foreign.recognised(data) or is_model(data):  # of anything else no more is read, however long it is
+            data += file.read()
+    facts = _facts(data, label)
     if talk.json:
         talk.facts(facts)
         return
-    width = max(len(name) for name in facts)
+    width = min(_WIDEST, max(len(name) for name in facts))
     for name, value in facts.items():
-        print_line(f"{name.replace('_', ' '):{width}}  {_words(value)}")
+        show(f"{name.replace('_', ' '):{width}}  {_words(value)}")
 
 
 def _facts(data: bytes, label: str) -> dict[str, Any]:
@@ -51,7 +58,7 @@ def _facts(data: bytes, label: str) -> dict[str, Any]:
         "kind": "model",
         "clusters": len(model.centers),
         "weights": model.weights.tolist(),
-        **{name: value for name, value in model.facts.items() if name not in ("feature_names", "inputs")},
+        **{name: value for name, value in model.facts.items() if name not in _OTHERWISE},
         "columns": list(model.names),
     }
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import click
 
-from qckm import checkpoints, files
+from qckm import checkpoints, files, foreign
 from qckm.checkpoints import Checkpoint
 from qckm.cli.progress import Progress
 from qckm.cli.talk import Talk, size
-from qckm.cli.writing import write_bytes
+from qckm.cli.writing import updating, write_bytes
 from qckm.decode import Hints
-from qckm.errors import DecodeError, QckmError
+from qckm.decode.room import require_room
+from qckm.errors import CheckpointError, DecodeError, QckmError
 from qckm.operator import SketchOperator
 from qckm.planning import Plan, Planned, draw_operator
 from qckm.runs import OnBad, State, states
@@ -63,10 +64,8 @@ def read_sketch(path: str) -> Sketch:
 
 def parse_sketch(data: bytes, label: str) -> Sketch:
     """Read a sketch from bytes; errors say whose they are."""
-    try:
+    with foreign.reading(label):
         return files.loads(data)
-    except QckmError as error:
-        raise type(error)(f"{label}: {error}") from error
 
 
 def open_job(job: Job) -> tuple[Source, SketchOperator | None]:
@@ -84,6 +83,8 @@ def sketch_job(
     source, operator = open_job(job)
     if job.resume and (source.once or job.output is None):
         raise click.UsageError("--resume needs files, which can be read again, and an output (-o).")
+    if job.output is not None and not files.is_device(job.output):
+        click.get_current_context().with_resource(checkpoints.running(job.output))
     lasting = not source.once and job.output is not None and not files.is_device(job.output)
     path = checkpoints.path_of(job.output) if lasting and job.output is not None else None
     options = _options(job, operator)
@@ -96,6 +97,7 @@ def sketch_job(
     for words in planned.words:
         talk.say(words)
     if want_hints:
+        require_room(planned.operator.n_features, planned.operator.n_frequencies // planned.operator.octaves)
         _require_rows(source, planned, job.plan.n_clusters or 1)
     if start is None:
         start = State(planned.operator.empty())
@@ -164,6 +166,8 @@ def _resumed(path: str, source: Source, options: dict[str, Any], resume: bool, t
     found = checkpoints.load(path) if resume else None
     if found is not None:
         checkpoints.require_same(found, source.stamps, options, path)
+        if found.state.position.table >= len(source.tables):
+            raise CheckpointError(f"{path}: expected a place within the inputs, got {found.state.position}. Remove it.")
         talk.say(f"resuming after {found.state.sketch.count:,} rows")
         return found.state
     if not resume:
@@ -242,6 +246,30 @@ def operator_facts(operator: SketchOperator) -> dict[str, Any]:
         "standardized": bool((operator.units != 1).any()),
         "fingerprint": operator.fingerprint,
     }
+
+
+def fold(paths: Sequence[str], operation: Callable[[Sketch, Sketch], Sketch], output: str | None, talk: Talk) -> None:
+    """Fold sketches from the left, and write the result; it may take the place of one of them, whose lock is held."""
+    target = sketch_output(output)
+    if paths.count("-") > 1:
+        raise click.UsageError("Standard input can be read only once: give - once.")
+    piped = sys.stdin.buffer.read() if "-" in paths else b""  # first: a pipe may take its time, others need the lock
+
+    def read(path: str) -> Sketch:
+        return parse_sketch(piped, "standard input") if path == "-" else files.load(path)
+
+    with updating(target, talk) as write:
+        total = read(paths[0])
+        for path in paths[1:]:
+            part = read(path)
+            try:
+                total = operation(total, part)
+            except QckmError as error:
+                raise type(error)(f"{path}: {error}") from error
+        data = files.dumps(total)
+        write(data)
+    talk.say(summary(total, len(data), None))
+    talk.facts({"output": target, "rows": total.count, "skipped": total.skipped, "sketch_bytes": len(data)})
 
 
 def write_sketch(sketch: Sketch, output: str) -> int:

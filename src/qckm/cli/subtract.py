@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import operator
+
 import click
 
 from qckm.cli import sketching
 from qckm.cli.paths import Output
 from qckm.cli.talk import Talk, talk_options
-from qckm.errors import QckmError
 
 
 @click.command()
@@ -23,13 +24,4 @@ def command(whole: str, parts: tuple[str, ...], output: str | None, talk: Talk) 
       qckm subtract all.qckm withdrawn.qckm -o rest.qckm
       qckm subtract 14h.qckm 13h.qckm -o last-hour.qckm     # of snapshots: sketch --every
     """
-    target = sketching.sketch_output(output)
-    total = sketching.read_sketch(whole)
-    for path in parts:
-        try:
-            total = total - sketching.read_sketch(path)
-        except QckmError as error:
-            raise type(error)(f"{path}: {error}") from error
-    size = sketching.write_sketch(total, target)
-    talk.say(sketching.summary(total, size, None))
-    talk.facts({"output": target, "rows": total.count, "skipped": total.skipped, "sketch_bytes": size})
+    sketching.fold((whole, *parts), operator.sub, output, talk)

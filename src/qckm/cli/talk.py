@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from qckm import files
+from qckm.cli import echo
 from qckm.cli.paths import require_apart
 
 
@@ -24,12 +24,12 @@ class Talk:
     def say(self, words: str) -> None:
         """Say something to the person at the terminal."""
         if not self.quiet:
-            click.echo(words, err=True)
+            echo.say(words)
 
     def facts(self, facts: dict[str, Any]) -> None:
         """Print a summary on stdout, if asked for."""
         if self.json:
-            print_line(json.dumps(facts, indent=1))
+            echo.print_data(json.dumps(facts, indent=1))
 
 
 def talk_options(verb: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,12 +43,6 @@ def talk_options(verb: Callable[..., Any]) -> Callable[..., Any]:
         return verb(talk=Talk(quiet, as_json), **arguments)
 
     return with_talk
-
-
-def print_line(words: str) -> None:
-    """Print on stdout."""
-    with files.naming("standard output"):
-        click.echo(words)
 
 
 def size(number: float) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from qckm import files
+from qckm.cli.echo import visible_lines
+from qckm.cli.talk import Talk
 
 
 @contextlib.contextmanager
@@ -20,6 +23,8 @@ def writing(target: str) -> Iterator[Callable[[bytes], None]]:
             file = stack.enter_context(open(stack.enter_context(files.replacing(target)), "wb", buffering=0))
 
         def write(data: bytes) -> None:
+            if target == "-" and sys.stdout.isatty():  # read by a person, not by a program
+                data = visible_lines(bytes(data).decode("utf-8", "backslashreplace")).encode()
             with files.naming("standard output" if target == "-" else target):
                 left = memoryview(data)
                 while left:
@@ -33,3 +38,14 @@ def write_bytes(target: str, data: bytes) -> None:
     """Write bytes to stdout for "-", else to a file."""
     with writing(target) as write:
         write(data)
+
+
+@contextlib.contextmanager
+def updating(target: str, talk: Talk) -> Iterator[Callable[[bytes], None]]:
+    """Give a function that writes to stdout for "-", else replaces a file that nobody else replaces meanwhile."""
+    if target == "-" or files.is_device(target):
+        yield functools.partial(write_bytes, target)
+        return
+    waiting = functools.partial(talk.say, f"waiting for another process that is at work on {target}")
+    with files.updating(target, waiting) as replace:
+        yield replace

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from qckm.decode.fitting import Mixture
 from qckm.decode.model import SketchModel
+from qckm.decode.room import require_memory
 from qckm.decode.waves import atoms
 
 Floats = npt.NDArray[np.float64]
@@ -27,6 +28,8 @@ _LEAST_MOVE = 1e-10
 _BY_CHANCE = 4.0
 # … and what the model leaves out (higher harmonics, tails) may, of the sketch's energy.
 _LEFT_OUT = 1e-4
+# Bytes of all tangents. They are there three times at once.
+_MOST_TANGENTS = 1 << 30
 # Arithmetic always has some noise, rows that are all alike have none.
 _LEAST = 1e-9
 
@@ -50,7 +53,16 @@ class Expectation(NamedTuple):
 
 
 def expected_misfit(model: SketchModel, mixture: Mixture, shared_width: bool, rng: np.random.Generator) -> Expectation:
-    """Return what to expect of a mixture that was fitted with widths of their own, or a shared one."""
+    """Return what to expect of a mixture that was fitted with widths of their own, or a shared one.
+
+    Of thousands of unknowns, at tens of thousands of frequencies, it would take gigabytes to tell. Then nothing is left
+    to chance: clusters have to explain the sketch but for what is too little to care.
+    """
+    slight = max(_LEFT_OUT * model.energy(), _LEAST * model.n_measurements)
+    tangents = 8 * mixture.unknowns * model.waves.z.size
+    if tangents > _MOST_TANGENTS:
+        return Expectation(0.0, 0.0, slight)
+    require_memory(3 * tangents, f"Telling what {mixture.unknowns} unknowns explain")
     drawn = model.contributions(mixture.draw(_ROWS, rng))
     left = _across(_tangents(model, mixture, shared_width), drawn)
     products = left @ left.T
@@ -58,7 +70,6 @@ def expected_misfit(model: SketchModel, mixture: Mixture, shared_width: bool, rn
     # The trace of the covariance, and that of its square from the products of different rows.
     trace = squares.mean()
     of_square = ((products**2).sum() - (squares**2).sum()) / (len(left) * (len(left) - 1))
-    slight = max(_LEFT_OUT * model.energy(), _LEAST * model.n_measurements)
     return Expectation(float(trace) / model.count, float(np.sqrt(2 * of_square)) / model.count, slight)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from qckm.decode.room import require_room
 from qckm.decode.waves import N_HARMONICS, Waves
 from qckm.operator import SketchOperator
 from qckm.signatures import Signature
@@ -48,6 +49,7 @@ class SketchModel:
         With more harmonics than usual it is slower, and true for lower frequencies.
         """
         operator = sketch.operator
+        require_room(operator.n_features, operator.n_frequencies)
         omega = operator.frequencies
         spread_of_one = float(1 / np.sqrt(((omega * operator.units[:, np.newaxis]) ** 2).sum(axis=0).mean()))
         length = operator.units * spread_of_one

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from qckm.decode.room import require_room
 from qckm.sketch import Sketch
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class FirstHarmonicModel:
         """Return the model of a sketch."""
         operator = sketch.operator
         signature = operator.signature
+        require_room(operator.n_features, operator.n_frequencies)
         omega = operator.frequencies
         length = operator.units / np.sqrt(((omega * operator.units[:, np.newaxis]) ** 2).sum(axis=0).mean())
         return cls(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from qckm import checkpoints, engines
+from qckm import checkpoints, engines, files
 from qckm.checkpoints import Checkpoint
 from qckm.errors import CheckpointError
 from qckm.operator import SketchOperator
@@ -42,15 +42,19 @@ class StreamSketch:
         on_bad: OnBad = "error",
     ) -> None:
         self._path, self._columns, self._on_bad = os.fspath(path), columns, on_bad
+        self._batch, self._sketch = self._saved(operator)
+
+    def _saved(self, operator: SketchOperator) -> tuple[int, Sketch]:
+        """Return the number of the last batch in the file, and its sum."""
         found = checkpoints.load(self._path)
         if found is None:
-            self._batch, self._sketch = -1, operator.empty()
-            return
-        if _BATCH not in found.options:
+            return -1, operator.empty()
+        number = found.options.get(_BATCH)
+        if type(number) is not int:
             raise CheckpointError(f"{self._path}: expected the checkpoint of a stream, got one of `qckm sketch`.")
         if found.state.sketch.operator != operator:
             raise CheckpointError(f"{self._path}: expected the sum of this operator, got that of another.")
-        self._batch, self._sketch = int(found.options[_BATCH]), found.state.sketch
+        return number, found.state.sketch
 
     @property
     def sketch(self) -> Sketch:
@@ -70,5 +74,11 @@ class StreamSketch:
         more = engines.sketch(operator, batch, self._columns, on_bad=self._on_bad, usual=operator.feature_names)
         total = self._sketch + more
         notes = {_BATCH: number, _OPERATOR: operator.fingerprint}
-        checkpoints.save(Checkpoint(State(total), (), notes), self._path)
+        # Drivers' disks may have no locks; that the file is as it was is seen without, but for the blink of an eye.
+        with files.updating(self._path, required=False) as replace:
+            if self._saved(operator)[0] != self._batch:
+                raise CheckpointError(
+                    f"{self._path}: another stream has written to this file. Give each query a file of its own."
+                )
+            replace(checkpoints.dumps(Checkpoint(State(total), (), notes)))
         self._batch, self._sketch = number, total

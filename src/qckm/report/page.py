@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from importlib.resources import files
 from typing import Any
 
@@ -11,15 +10,20 @@ import numpy as np
 import qckm
 from qckm.models import Model
 from qckm.report import charts, verdict
+from qckm.report.facts import amount, count, number, percent, size, words
+from qckm.report.html import Html, element
 from qckm.rows import Floats
 
 _MOST_COLUMNS = 12
-_WORDS = {
+_VERDICTS = {
     "good": "This looks sound.",
     "fair": "Usable, with a reservation below.",
     "poor": "Look twice before using this.",
 }
 _MARKS = {"good": "✓", "fair": "!", "poor": "✗"}
+_SETTINGS = ("signature", "law", "scale", "dither", "standardized", "decoder", "evaluations", "seed", "fingerprint")
+# No script runs and nothing is fetched, whatever the page may hold: all that is allowed is its own style, and its icon.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 
 def render(model: Model, sample: Floats | None = None) -> str:
@@ -44,68 +48,87 @@ def render(model: Model, sample: Floats | None = None) -> str:
     True
     """
     facts, k = model.facts, len(model.centers)
-    checks = verdict.check(model, sample)
-    rows = f" in {_count(facts['rows'])} rows" if "rows" in facts else ""
-    title = f"{k} clusters{rows}"
-    parts = [
-        f"<h1>{title}</h1>",
-        f'<p class="soft">{_origin(facts)}</p>',
-        _verdict(checks),
+    with np.errstate(over="ignore"):
+        if sample is not None and not np.isfinite(sample / model.units).all():
+            sample = None  # rows so far away have no place on a map, and no distances
+    rows = amount(facts, "rows")
+    title = f"{k} clusters" + ("" if rows is None else f" in {count(rows)} rows")
+    shown = charts.heaviest(model)
+    body = [
+        element("h1", title),
+        element("p", _origin(facts), class_="soft"),
+        _verdict(verdict.check(model, sample)),
         _read(facts, model),
-        '<div class="pair">',
-        _section("Map", charts.draw_map(model, sample), _map_words(sample)),
-        _section("Profiles", charts.draw_profiles(model), _profile_words(model)),
-        "</div>",
-        _table(model),
+        element(
+            "div",
+            _section("Map", charts.draw_map(shown, sample), _map_words(sample)),
+            _section("Profiles", charts.draw_profiles(shown), _profile_words(model)),
+            class_="pair",
+        ),
+        _table(shown, k),
         _method(facts),
+        element("p", f"Made by qckm {qckm.__version__}.", class_="soft"),
     ]
+    page = element("html", _head(f"qckm: {title}"), element("body", element("main", body)), lang="en")
+    return f"<!doctype html>\n{page}\n"
+
+
+def _head(title: str) -> Html:
     style = files("qckm.report").joinpath("style.css").read_text(encoding="utf-8")
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    return element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         # A page without an icon makes browsers ask a server for one.
-        '<link rel="icon" href="data:,">'
-        f"<title>qckm: {title}</title><style>{style}</style></head>\n<body><main>{''.join(parts)}"
-        f'<p class="soft">Made by qckm {qckm.__version__}.</p></main></body></html>\n'
+        element("link", rel="icon", href="data:,"),
+        element("title", title),
+        element("style", Html(style)),
     )
 
 
-def _section(title: str, body: str, words: str = "", kind: str = "") -> str:
-    note = f'<p class="soft">{words}</p>' if words else ""
-    return f'<section class="{kind}"><h2>{title}</h2>{body}{note}</section>'
+def _section(title: str, body: object, note: str = "", kind: str | None = None) -> Html:
+    return element(
+        "section", element("h2", title), body, element("p", note, class_="soft") if note else None, class_=kind
+    )
 
 
 def _origin(facts: dict[str, Any]) -> str:
     inputs = facts.get("inputs") or []
+    if not isinstance(inputs, list):
+        inputs = [inputs]
     if not inputs:
         return "Centroids from a sketch."
-    many = facts.get("n_inputs", len(inputs))
-    more = f" and {many - 1} more" if many > 1 else ""
-    return f"From {escape(str(inputs[0]))}{more}, sketched in one pass."
+    many = amount(facts, "n_inputs") or len(inputs)
+    more = f" and {count(many - 1)} more" if many > 1 else ""
+    return f"From {words(inputs[0])}{more}, sketched in one pass."
 
 
-def _verdict(checks: list[verdict.Check]) -> str:
+def _verdict(checks: list[verdict.Check]) -> Html:
     grade = verdict.worst(checks)
-    items = "".join(
-        f'<li><span class="grade {one.grade}">{_MARKS[one.grade]}</span><b>{one.title}.</b> {escape(one.words)}</li>'
+    items = [
+        element(
+            "li",
+            element("span", _MARKS[one.grade], class_=f"grade {one.grade}"),
+            element("b", f"{one.title}."),
+            f" {one.words}",
+        )
         for one in checks
-    )
-    return _section(_WORDS[grade], f'<ul class="checks">{items}</ul>', kind=f"verdict {grade}")
+    ]
+    return _section(_VERDICTS[grade], element("ul", items, class_="checks"), kind=f"verdict {grade}")
 
 
-def _read(facts: dict[str, Any], model: Model) -> str:
-    shown: list[tuple[str, str]] = []
-    for title, key in (("rows", "rows"), ("bad rows left out", "skipped"), ("frequencies", "frequencies")):
-        if key in facts:
-            shown.append((title, _count(facts[key])))
-    shown.insert(1, ("columns", _count(model.centers.shape[1])))
-    data, sketch = facts.get("data_bytes"), facts.get("sketch_bytes")
-    picture = ""
+def _read(facts: dict[str, Any], model: Model) -> Html:
+    titles = {"rows": "rows", "skipped": "bad rows left out", "frequencies": "frequencies"}
+    shown = [(title, count(facts[key])) for key, title in titles.items() if key in facts]
+    shown.insert(1, ("columns", count(model.centers.shape[1])))
+    data, sketch = amount(facts, "data_bytes"), amount(facts, "sketch_bytes")
+    picture = None
     if data and sketch:
-        shown += [("data", _size(data)), ("sketch", _size(sketch)), ("data / sketch", f"{data / sketch:,.0f}")]
-        picture = charts.draw_sizes(data, sketch, (_size(data), _size(sketch)))
-    numbers = "".join(f"<div><dt>{title}</dt><dd>{value}</dd></div>" for title, value in shown)
-    return _section("What was read", f'<dl class="numbers">{numbers}</dl>{picture}')
+        shown += [("data", size(data)), ("sketch", size(sketch)), ("data / sketch", f"{data / sketch:,.0f}")]
+        picture = charts.draw_sizes(data, sketch)
+    numbers = [element("div", element("dt", title), element("dd", value)) for title, value in shown]
+    return _section("What was read", [element("dl", numbers, class_="numbers"), picture])
 
 
 def _map_words(sample: Floats | None) -> str:
@@ -119,69 +142,49 @@ def _profile_words(model: Model) -> str:
     return f"{some}Each axis runs from the least to the greatest centroid of its column. Thick lines: heavy clusters."
 
 
-def _table(model: Model) -> str:
+def _table(model: Model, k: int) -> Html:
     columns = charts.telling_columns(model, _MOST_COLUMNS)
     spreads = bool(np.any(model.spreads > 0))
-    head = ["cluster", "weight", *(["spread"] if spreads else []), *(escape(model.names[place]) for place in columns)]
-    lines = ["".join(f"<th>{name}</th>" for name in head)]
-    for number, center in enumerate(model.centers):
-        weight = float(model.weights[number])
-        bar = 4 * weight / max(model.weights.max(), 1e-12)
+    head = ["cluster", "weight", *(["spread"] if spreads else []), *(model.names[place] for place in columns)]
+    lines = [element("tr", [element("th", name) for name in head])]
+    for place_, center in enumerate(model.centers):
+        weight = float(model.weights[place_])
+        bar = 4 * (weight / max(float(model.weights.max()), 1e-12))
+        swatch = element("span", class_="swatch", style=f"background:{charts.color(place_)}")
         cells = [
-            f'<span class="swatch" style="background:{charts.color(number)}"></span>{number}',
-            f'{weight:.1%}<span class="bar" style="width:{bar:.2f}rem"></span>',
-            *([f"{model.spreads[number]:.3g}"] if spreads else []),
+            [swatch, place_],
+            [percent(weight), element("span", class_="bar", style=f"width:{bar:.2f}rem")],
+            *([f"{model.spreads[place_]:.3g}"] if spreads else []),
             *(f"{center[place]:.3g}" for place in columns),
         ]
-        lines.append("".join(f"<td>{cell}</td>" for cell in cells))
-    rows = "".join(f"<tr>{line}</tr>" for line in lines)
-    note = (
+        lines.append(element("tr", [element("td", cell) for cell in cells]))
+    notes = [
+        f"{len(model.centers)} of {k} clusters; the model file has all." if len(model.centers) < k else "",
         f"{len(columns)} of {len(model.names)} columns; the model file has all."
         if len(columns) < len(model.names)
-        else ""
-    )
-    if (model.units != 1).any():
-        note += " Centroids are in data units; distances were measured in standard deviations."
-    return _section("Centroids", f'<div class="wide"><table>{rows}</table></div>', note)
+        else "",
+        "Centroids are in data units; distances were measured in standard deviations."
+        if (model.units != 1).any()
+        else "",
+    ]
+    table = element("div", element("table", lines), class_="wide")
+    return _section("Centroids", table, " ".join(filter(None, notes)))
 
 
-def _method(facts: dict[str, Any]) -> str:
-    shown = []
-    seconds = facts.get("seconds") or {}
-    for name, value in seconds.items():
-        shown.append((f"seconds to {name}", f"{value:.2f}"))
-    for name in (
-        "signature",
-        "law",
-        "scale",
-        "dither",
-        "standardized",
-        "decoder",
-        "evaluations",
-        "seed",
-        "fingerprint",
-    ):
-        if facts.get(name) is not None:
-            shown.append((name, escape(_plain(facts[name]))))
-    body = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in shown)
+def _method(facts: dict[str, Any]) -> Html:
+    shown: list[tuple[str, str]] = []
+    seconds = facts.get("seconds")
+    if isinstance(seconds, dict):
+        for name, value in seconds.items():
+            known = number(value)
+            shown.append((f"seconds to {name}", words(value) if known is None else f"{known:.2f}"))
+    elif seconds is not None:
+        shown.append(("seconds", words(seconds)))
+    shown += [(name, words(facts[name])) for name in _SETTINGS if facts.get(name) is not None]
     command = facts.get("command")
-    again = f"<p>The same again, to the last bit of the sketch:</p><pre>{escape(command)}</pre>" if command else ""
-    return _section("How it was made", f'{again}<dl class="facts">{body}</dl>')
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _count(value: float) -> str:
-    return f"{value:,.0f}"
-
-
-def _size(value: float) -> str:
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:.1f} TB"
+    again = [
+        element("p", "The same again, to the last bit of the sketch:"),
+        element("pre", command if isinstance(command, str) else words(command)),
+    ]
+    body = [[element("dt", name), element("dd", value)] for name, value in shown]
+    return _section("How it was made", [again if command else None, element("dl", body, class_="facts")])

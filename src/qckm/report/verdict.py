@@ -9,11 +9,14 @@ import numpy as np
 
 from qckm.decode import POOR_FIT
 from qckm.models import Model
+from qckm.report.facts import amount, number, percent
 from qckm.rows import Floats
 from qckm.threads import one_thread
 
 # A share of a sketch that is well explained. Of a one-bit sketch of points, the harmonics that are modelled are 94 %.
 _WELL = 0.9
+# Squares of larger numbers are no float64, nor those of smaller ones than its inverse.
+_FAR = 1e150
 
 Grade = Literal["good", "fair", "poor"]
 _ORDER: dict[Grade, int] = {"good": 0, "fair": 1, "poor": 2}
@@ -46,13 +49,19 @@ def _beside_kmeans(model: Model, sample: Floats) -> Check | None:
     """Compare with k-means of the sample itself, which may keep rows: the rival where that is allowed."""
     from sklearn.cluster import KMeans
 
-    rows = (sample - sample.mean(axis=0)) / model.units
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = (sample - sample.mean(axis=0)) / model.units
+        _, distances = model.nearest(sample)
+    if not 1 / _FAR < np.abs(rows).max() < _FAR:
+        return None  # squares that are no float64: k-means has no answer
     if len(np.unique(rows, axis=0)) <= len(model.centers):
         return None  # a centroid on each row: no error to compare with
-    _, distances = model.nearest(sample)
     with one_thread():
         rival = KMeans(len(model.centers), n_init=5, random_state=0).fit(rows)
-    ratio = float((distances**2).sum() / rival.inertia_) if rival.inertia_ > 0 else 1.0
+    with np.errstate(over="ignore"):
+        ratio = float((distances**2).sum() / rival.inertia_) if rival.inertia_ > 0 else 1.0
+    if not np.isfinite(ratio):
+        return None
     words = (
         f"On a sample of {len(sample):,} rows the centroids' squared error is {ratio:.3f} times that of k-means fitted "
         "to that very sample (best of 5)."
@@ -63,14 +72,14 @@ def _beside_kmeans(model: Model, sample: Floats) -> Check | None:
 def _believed(facts: dict[str, Any]) -> Check | None:
     """Pass on what the decoder itself thinks; CL-OMPR has no opinion."""
     converged = facts.get("converged")
-    if converged is None:
+    if not isinstance(converged, (bool, np.bool_)):
         return None
     grade: Grade = "good" if converged else "poor"
     return Check(grade, "The decoder's verdict", "These centroids are to be believed." if converged else POOR_FIT)
 
 
 def _explained(model: Model) -> Check | None:
-    share = model.facts.get("explained")
+    share = number(model.facts.get("explained"))
     if share is None:
         return None
     K = len(model.centers)
@@ -81,26 +90,28 @@ def _explained(model: Model) -> Check | None:
 
 
 def _clipped(facts: dict[str, Any]) -> Check | None:
-    if not facts.get("rows"):
+    rows, clipped = amount(facts, "rows"), amount({"saturated": 0, **facts}, "saturated")
+    if not rows or clipped is None:
         return None
-    clipped = facts.get("saturated", 0)
-    share = clipped / facts["rows"]
+    share = clipped / rows
     words = f"{clipped:,} rows ({share:.2g} of all) lie too far from the middle to be coded: clipped."
     return Check(_graded(share, 0.001, 0.05), "Outliers", words if share else "No row lies outside the coded range.")
 
 
 def _skipped(facts: dict[str, Any]) -> Check | None:
-    if not facts.get("skipped"):
+    rows, skipped = amount(facts, "rows"), amount(facts, "skipped")
+    if rows is None or not skipped:
         return None
-    share = facts["skipped"] / (facts["skipped"] + facts["rows"])
-    words = f"{facts['skipped']:,} rows ({share:.2g} of all) held a null, a NaN or an infinity and were left out."
+    share = skipped / (skipped + rows)
+    words = f"{skipped:,} rows ({share:.2g} of all) held a null, a NaN or an infinity and were left out."
     return Check(_graded(share, 0.01, 0.2), "Bad rows", words)
 
 
 def _sizes(model: Model) -> Check:
     least = float(np.min(model.weights))
     fair = 1 / len(model.weights)
-    words = f"The lightest cluster holds {least:.2%} of the rows, the heaviest {float(np.max(model.weights)):.1%}."
+    most = float(np.max(model.weights))
+    words = f"The lightest cluster holds {percent(least, 2)} of the rows, the heaviest {percent(most)}."
     if least < fair / 50:
         words += " One so light may be a group of outliers, or a centroid too many."
     return Check("good" if least >= fair / 50 else "fair", "Sizes", words)

@@ -13,6 +13,7 @@ import numpy as np
 from qckm.errors import MessageError
 from qckm.operator import SketchOperator
 from qckm.sensor import wire
+from qckm.sensor.resync import whole_messages
 from qckm.sketch import Sketch
 
 
@@ -89,19 +90,28 @@ class Pool:
     def add_stream(self, data: bytes) -> Iterator[MessageError]:
         """Add all messages of some bytes, one after the other; yield what is wrong, and go on behind it.
 
-        Behind damage the next message is looked for byte by byte: it is one only if its CRC says so.
+        Behind damage the next message starts where the next whole one does: it is one only if its CRC says so. No byte
+        is checksummed more than four times, whatever the damage: in the first message that is damaged, when all that
+        are whole behind it are looked for, when such a one is read, and when it is told from others of its number.
         """
         view, at = memoryview(data), 0
+        whole: list[int] | None = None  # where messages start, as soon as there is damage; the nearest last
         while at < len(data):
             try:
+                if whole is not None and whole[-1:] != [at]:
+                    raise wire.damage(view[at:])
                 message, size = wire.read(view[at:])
             except MessageError as error:
-                end = _next_message(data, at + 1)
+                if whole is None:
+                    whole = whole_messages(data, at + 1).tolist()[::-1]
+                end = whole[-1] if whole else len(data)
                 self._note_damage(data[at : at + wire.HEADER.size])
                 yield MessageError(f"{error} {end - at} bytes from byte {at} on are left out.")
                 at = end
                 continue
             at += size
+            while whole and whole[-1] < at:  # a message may hold what looks like another
+                whole.pop()
             try:
                 self._add(message)
             except MessageError as error:
@@ -111,7 +121,7 @@ class Pool:
         # A device is known by a message that can be counted, or by one that says its name in a header at least.
         device = self.devices.setdefault(message.device, Device())
         try:
-            part = wire.sketch_of(message, self.operator)
+            part = wire.sum_of(message, self.operator)
             digest = hashlib.sha256(wire.dumps(message)).digest()[:16]
             known = device.digests.get(message.sequence)
             if known == digest:
@@ -128,7 +138,8 @@ class Pool:
         device.digests[message.sequence] = digest
         device.rows += message.rows
         device.saturated += message.saturated
-        self._total += part.total.astype(np.int64)
+        if part is not None:
+            self._total += part
         return True
 
     def _note_damage(self, data: bytes) -> None:
@@ -168,16 +179,3 @@ class Pool:
             }
             for number, device in sorted(self.devices.items())
         ]
-
-
-def _next_message(data: bytes, at: int) -> int:
-    """Return where the next whole message starts, or the end."""
-    view = memoryview(data)
-    while (at := data.find(wire.MAGIC, at)) >= 0:
-        try:
-            wire.read(view[at:])
-        except MessageError:
-            at += 1
-        else:
-            return at
-    return len(data)

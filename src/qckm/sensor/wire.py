@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -92,6 +92,26 @@ def loads(data: bytes) -> Message:
 
 def read(data: memoryview) -> tuple[Message, int]:
     """Return the message that starts here, and its size."""
+    message, end = _read_header(data)
+    if zlib.crc32(data[:end]) != CRC.unpack_from(data, end)[0]:
+        raise _damaged(message)
+    return replace(message, payload=bytes(data[HEADER.size : end])), end + CRC.size
+
+
+def damage(data: memoryview) -> MessageError:
+    """Return what is wrong with bytes of which it is known that no message starts here: their CRC is not computed."""
+    try:
+        return _damaged(_read_header(data)[0])
+    except MessageError as error:
+        return error
+
+
+def _damaged(message: Message) -> MessageError:
+    return MessageError(f"{message.name}: the CRC does not match: damaged.")
+
+
+def _read_header(data: memoryview) -> tuple[Message, int]:
+    """Return what the header that starts here says, without a payload, and where its CRC is."""
     if len(data) < HEADER.size:
         raise MessageError(f"Expected a message, got {len(data)} bytes: cut short.")
     magic, version, kind, fingerprint, device, sequence, rows, saturated, length = HEADER.unpack_from(data)
@@ -105,10 +125,7 @@ def read(data: memoryview) -> tuple[Message, int]:
     end = HEADER.size + length
     if len(data) < end + CRC.size:
         raise MessageError(f"{name}: expected {end + CRC.size} bytes, got {len(data)}: cut short or damaged.")
-    if zlib.crc32(data[:end]) != CRC.unpack_from(data, end)[0]:
-        raise MessageError(f"{name}: the CRC does not match: damaged.")
-    payload = bytes(data[HEADER.size : end])
-    return Message(kind, fingerprint, device, sequence, rows, saturated, payload), end + CRC.size
+    return Message(kind, fingerprint, device, sequence, rows, saturated, b""), end
 
 
 def bits_message(
@@ -138,6 +155,14 @@ def counters_message(sketch: Sketch, device: int, sequence: int, counter_bits: i
 
 def sketch_of(message: Message, operator: SketchOperator) -> Sketch:
     """Return the sketch of a message's rows; refuse a message of another operator, or one that cannot be true."""
+    total = sum_of(message, operator)
+    if total is None:
+        return operator.empty()
+    return Sketch(operator, total, message.rows, message.saturated, operator.reach)
+
+
+def sum_of(message: Message, operator: SketchOperator) -> npt.NDArray[np.int64] | None:
+    """Return what a message's rows add to a sum, (M,), or None if it has none; refuse as `sketch_of` does."""
     if message.fingerprint != fingerprint_of(operator):
         raise MessageError(
             f"{message.name}: of another operator ({message.fingerprint.hex()}, expected "
@@ -156,16 +181,13 @@ def sketch_of(message: Message, operator: SketchOperator) -> Sketch:
         bits = np.frombuffer(message.payload, np.uint8).reshape(message.rows, width)
         if 8 * width > n_measurements and (bits[:, -1] >> (n_measurements % 8)).any():
             raise MessageError(f"{message.name}: a bit beyond the last measurement is 1: not of this operator.")
-        total = message.rows - 2 * _count_ones(bits, operator)
+        ones = _count_ones(bits, operator) if message.rows else None
     else:
         kind = "<u2" if message.kind == COUNTERS_16 else "<u4"
         ones = np.frombuffer(message.payload, kind).astype(np.int64)
         if (ones > message.rows).any():
             raise MessageError(f"{message.name}: a counter of {ones.max()} in {message.rows} rows cannot be.")
-        total = message.rows - 2 * ones
-    if not message.rows:
-        return operator.empty()
-    return Sketch(operator, total, message.rows, message.saturated, operator.reach)
+    return None if ones is None or not message.rows else message.rows - 2 * ones
 
 
 def _count_ones(bits: npt.NDArray[np.uint8], operator: SketchOperator) -> npt.NDArray[np.int64]:

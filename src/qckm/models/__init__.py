@@ -1,0 +1,21 @@
+"""Models: centroids as a file people and programs can read: JSON, CSV, Parquet or .npz, by the name's ending."""
+
+from qckm.models.as_csv import to_csv
+from qckm.models.as_json import FORMAT, to_json
+from qckm.models.as_npz import to_npz
+from qckm.models.as_parquet import to_parquet
+from qckm.models.formats import ENDINGS, load_model, read_model, writer_for
+from qckm.models.model import Model
+
+__all__ = [
+    "ENDINGS",
+    "FORMAT",
+    "Model",
+    "load_model",
+    "read_model",
+    "to_csv",
+    "to_json",
+    "to_npz",
+    "to_parquet",
+    "writer_for",
+]

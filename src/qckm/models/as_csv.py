@@ -1,0 +1,88 @@
+"""A model as CSV: cluster, weight, spread, then the columns; a row "unit" above, if it is standardised."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable
+
+import numpy as np
+
+from qckm.errors import FileError
+from qckm.models.column_names import OURS, headings, names_of
+from qckm.models.model import Model
+
+_UNIT = "unit"
+# Of one cell, for Python's reader; others have limits of their own.
+_LONGEST = 100_000
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+# A name that no encoding knows is written as what it is, so that it comes back; all else is plain UTF-8.
+_ERRORS = "surrogatepass"
+
+
+def to_csv(model: Model) -> bytes:
+    """Return the centroids as CSV: cluster, weight, spread, then the columns; a row "unit" above, if standardised."""
+    above = headings(model.feature_names, model.centers.shape[1])
+    long = next((cell for cell in above if len(cell) > _LONGEST), None)
+    if long is not None:
+        raise FileError(f"Expected names of at most {_LONGEST} characters for CSV, got {long!r:.80}…: use .json.")
+    lines = [_line(_quoted(cell) for cell in (*OURS, *above))]
+    if (model.units != 1).any():
+        lines.append(_line([_UNIT, "", "", *_written(model.units)]))
+    for number, center in enumerate(model.centers):
+        lines.append(_line([str(number), *_written([model.weights[number], model.spreads[number], *center])]))
+    return "".join(lines).encode("utf-8", _ERRORS)
+
+
+def from_csv(data: bytes) -> Model:
+    """Undo `to_csv`, also of a file that a spreadsheet has written anew."""
+    text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", _ERRORS)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    first = next(reader, [])
+    if tuple(first[:3]) != OURS:
+        raise FileError(f"expected a first line {','.join(OURS)},…")
+    names = first[3:]
+    units: list[float] | None = None
+    rows: list[list[float]] = []
+    for line in reader:
+        if not line:
+            continue
+        where = f"line {reader.line_num}"
+        if len(line) != len(first):
+            raise FileError(f"{where}: expected {len(first)} cells, got {len(line)}")
+        if line[:3] == [_UNIT, "", ""] and units is None and not rows:
+            units = _numbers(line[3:], where)
+        elif line[0] != str(len(rows)):
+            raise FileError(f"{where}: expected cluster {len(rows)}, got {line[0]!r:.80}: clusters are in order")
+        else:
+            rows.append(_numbers(line[1:], where))
+    if not rows:
+        raise FileError("expected a line a cluster, got none")
+    table = np.array(rows)
+    return Model(
+        table[:, 2:],
+        table[:, 0],
+        table[:, 1],
+        np.ones(len(names)) if units is None else np.array(units),
+        names_of(names),
+    )
+
+
+def _line(cells: Iterable[str]) -> str:
+    return ",".join(cells) + "\n"
+
+
+def _quoted(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"' if any(mark in cell for mark in ',"\r\n') else cell
+
+
+def _written(numbers: Iterable[float]) -> list[str]:
+    return [repr(float(number)) for number in numbers]
+
+
+def _numbers(cells: list[str], where: str) -> list[float]:
+    for cell in cells:
+        if not _NUMBER.fullmatch(cell.strip()):
+            raise FileError(f"{where}: expected numbers, got {cell!r:.80}")
+    return [float(cell) for cell in cells]

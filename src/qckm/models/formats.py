@@ -1,0 +1,82 @@
+"""Which format a model is in: by the name's ending when it is written, by the first bytes when it is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from qckm import foreign
+from qckm.errors import FileError
+from qckm.models.as_csv import from_csv, to_csv
+from qckm.models.as_json import from_json, to_json
+from qckm.models.as_npz import from_npz, to_npz
+from qckm.models.as_parquet import from_parquet, to_parquet
+from qckm.models.model import Model
+
+_WRITERS: dict[str, Callable[[Model], bytes]] = {
+    ".json": to_json,
+    ".csv": to_csv,
+    ".parquet": to_parquet,
+    ".npz": to_npz,
+}
+ENDINGS = tuple(_WRITERS)
+_READERS: dict[bytes, Callable[[bytes], Model]] = {
+    b"PAR1": from_parquet,
+    b"PK": from_npz,
+    b"{": from_json,
+    b"cluster": from_csv,
+}
+# What may stand before the first of them: white space, a byte order mark, the quote of a spreadsheet.
+_BEFORE = b' \t\r\n\xef\xbb\xbf"'
+_ADVICE = {
+    "a sketch": "a sketch, which `qckm decode FILE -k K -o model.json` makes a model of",
+    "a checkpoint": "a checkpoint of a run that is not done: finish it with --resume",
+}
+
+
+def writer_for(path: str | os.PathLike[str]) -> Callable[[Model], bytes]:
+    """Return what writes the format of a name's ending; refuse a name that has none of them."""
+    ending = os.path.splitext(os.fspath(path))[1].lower()
+    if ending not in _WRITERS:
+        raise FileError(f"{os.fspath(path)}: expected a name that ends in {', '.join(_WRITERS)}, got {ending!r}.")
+    return _WRITERS[ending]
+
+
+def load_model(path: str | os.PathLike[str]) -> Model:
+    """Read a model file, whatever its name: the first bytes tell the format.
+
+    Examples
+    --------
+    >>> import os, tempfile, numpy as np, qckm
+    >>> model = Model(np.eye(2), np.array([0.5, 0.5]), np.zeros(2), np.ones(2))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.csv")
+    ...     model.save(path)
+    ...     qckm.load_model(path).centers.tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    with open(path, "rb") as file:
+        data = file.read(foreign.START)
+        if is_model(data):  # of anything else no more is read, however long: it may be data, or a device
+            data += file.read()
+    return read_model(data, os.fspath(path))
+
+
+def read_model(data: bytes, label: str) -> Model:
+    """Read a model from bytes."""
+    read = _reader_for(data)
+    with foreign.reading(label, "a model file of `qckm fit` or `qckm decode`"):
+        if read is None:
+            kind = foreign.recognised(data)
+            raise FileError(f"got {_ADVICE.get(kind or '', kind or 'something else')}")
+        return read(data)
+
+
+def is_model(start: bytes) -> bool:
+    """Whether a file that starts so may be a model."""
+    return _reader_for(start) is not None
+
+
+def _reader_for(data: bytes) -> Callable[[bytes], Model] | None:
+    start = data[: foreign.START].lstrip(_BEFORE)
+    return next((reader for magic, reader in _READERS.items() if start.startswith(magic)), None)

@@ -1,0 +1,123 @@
+"""Model: K centroids with what is needed to use them, and facts about where they come from."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qckm import files
+from qckm.decode import Clustering
+from qckm.errors import FileError
+from qckm.operator import SketchOperator
+from qckm.rows import Floats, as_rows
+
+if TYPE_CHECKING:
+    from sklearn.cluster import KMeans
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """K centroids with what is needed to use them, and facts about where they come from.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (K, n)
+        In data units.
+    weights : ndarray of shape (K,)
+        Shares of the rows.
+    spreads : ndarray of shape (K,)
+        Standard deviation of each cluster in one direction, in units; 0 where the decoder models points.
+    units : ndarray of shape (n,)
+        What distances count in, column by column: ones, or the standard deviations.
+    feature_names : tuple of str, optional
+    facts : dict
+        What JSON can hold: rows read, settings, timings. Not needed for predicting.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> model = Model(np.array([[0.0, 0.0], [5.0, 5.0]]), np.array([0.5, 0.5]), np.zeros(2), np.ones(2))
+    >>> model.predict([[1.0, 0.0], [4.0, 6.0]]).tolist()
+    [0, 1]
+    """
+
+    centers: Floats
+    weights: Floats
+    spreads: Floats
+    units: Floats
+    feature_names: tuple[str, ...] | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.centers.ndim != 2 or not self.centers.size:
+            raise FileError(f"Expected centroids of shape (K, n), got {self.centers.shape}.")
+        k, n = self.centers.shape
+        shapes = self.weights.shape, self.spreads.shape, self.units.shape
+        if shapes != ((k,), (k,), (n,)):
+            raise FileError(f"Expected weights and spreads ({k},) and units ({n},), got {shapes}.")
+        names = self.feature_names
+        if names is not None and (len(names) != n or len(set(names)) != n):
+            raise FileError(f"Expected {n} different feature names, got {names!r:.200}.")
+        finite = all(np.isfinite(array).all() for array in (self.centers, self.weights, self.spreads, self.units))
+        if not finite or (self.weights < 0).any() or (self.spreads < 0).any() or (self.units <= 0).any():
+            raise FileError("Expected finite centroids, weights and spreads >= 0, and units > 0.")
+
+    @classmethod
+    def of(cls, clustering: Clustering, operator: SketchOperator, facts: dict[str, Any] | None = None) -> Model:
+        """Return the model of what a decoder found."""
+        return cls(
+            clustering.centers,
+            clustering.weights,
+            clustering.spreads,
+            operator.units,
+            operator.feature_names,
+            facts or {},
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, or their numbers where they have none."""
+        return self.feature_names or tuple(map(str, range(self.centers.shape[1])))
+
+    def nearest(self, X: Any, n_jobs: int | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
+        """Return the nearest centroid of each row X: (rows, n), and the distance to it, in units."""
+        from qckm.nearest import nearest  # numba takes its time to import
+
+        rows = as_rows(X, self.centers.shape[1])
+        if (self.units == 1).all():
+            labels, squares = nearest(rows, self.centers, n_jobs)
+        else:
+            labels, squares = nearest(rows / self.units, self.centers / self.units, n_jobs)
+        return labels, np.sqrt(squares)
+
+    def predict(self, X: Any) -> npt.NDArray[np.int32]:
+        """Return the nearest centroid of each row X: (rows, n)."""
+        return self.nearest(X)[0]
+
+    def to_sklearn(self) -> KMeans:
+        """Return a fitted scikit-learn `KMeans` with these centroids, e.g. for ONNX by skl2onnx.
+
+        Its distances are plain ones: of a standardised model it expects standardised rows, X / units.
+        """
+        from sklearn.cluster import KMeans
+
+        k, n = self.centers.shape
+        centers = np.ascontiguousarray(self.centers / self.units)
+        # Fitted from its own centroids and stopped at once: every attribute KMeans has is then there.
+        kmeans = KMeans(k, init=centers, n_init=1, max_iter=1).fit(centers)
+        kmeans.cluster_centers_ = centers
+        kmeans.labels_ = np.arange(k, dtype=np.int32)
+        kmeans.n_features_in_ = n
+        if self.feature_names is not None:
+            kmeans.feature_names_in_ = np.array(self.feature_names, object)
+        return kmeans
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model atomically, in the format of the name's ending."""
+        from qckm.models.formats import writer_for  # formats know what a model is
+
+        files.write_atomically(path, writer_for(path)(self))
