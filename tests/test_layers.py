@@ -12,6 +12,7 @@ PACKAGE = Path(qckm.__file__).parent
 LAYERS = [
     {"kernels"},
     {"errors"},
+    {"frame_columns"},
     {"arguments", "elsewhere", "random", "rows", "compiling", "threads", "frequencies", "octaves", "signatures"},
     {"structured", "seeded"},
     {"drawing"},
