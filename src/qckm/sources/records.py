@@ -1,0 +1,208 @@
+"""Text cut into blocks of whole records, at line ends outside quotes, however it arrives (RFC 4180).
+
+A cell that begins with a quote ends at the next one that is not doubled, and may hold delimiters and line breaks. Then
+a delimiter, a line end or the end of the text must follow: otherwise nobody knows which quote is the stray one, nor
+where rows begin, and the text is refused. A quote inside a cell that does not begin with one is a character like any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from qckm.errors import SourceError
+
+# A record without end must not fill the memory.
+LONGEST = 1 << 28
+_PART = 1 << 20
+_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
+_STRAY = "a stray quote? Remove it, or double it inside a cell in quotes."
+
+Bytes = npt.NDArray[np.uint8]
+Places = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Whole records, the number of their first line in the file, and what a parser must heed."""
+
+    text: bytes
+    line: int
+    quotes: bool = False  # whether there is a quote at all
+    breaks: bool = False  # whether cells in quotes hold line breaks
+
+
+class Records:
+    """Cuts a text that arrives in pieces of any size; the pieces change nothing, and each byte is looked at once.
+
+    Parameters
+    ----------
+    label : str
+        What errors call the text.
+    delimiter : str
+        One ASCII character.
+    line : int
+        The number of the first line.
+    """
+
+    def __init__(self, label: str, delimiter: str, line: int = 1) -> None:
+        self._label, self._line = label, line
+        self._ends = {ord(delimiter), _NEWLINE, _RETURN}
+        self._around = np.zeros(256, bool)  # what may stand before a quote that opens, and after one that closes
+        self._around[[*self._ends, _QUOTE]] = True
+        self._last = _NEWLINE  # the byte before what comes next
+        self._held = b""  # last bytes whose meaning depends on the next one
+        # The record that is not whole yet: its bytes, and whether they end inside quotes.
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._inside = self._quotes = self._breaks = False
+
+    def feed(self, data: bytes) -> Block | None:
+        """Take some bytes; return the records that are whole by now, if there are any."""
+        data, self._held = self._held + data, b""
+        if data.endswith(b"\r"):  # half a line end, perhaps
+            data, self._held = data[:-1], b"\r"
+        if b"\0" in data:
+            hint = "Is this UTF-16? Convert it to UTF-8." if data.count(b"\0") > len(data) // 4 else "Remove it."
+            line = self._line_of(self._size + data.index(b"\0"), data)
+            self._fail(f"expected text, got a NUL byte in line {line}. {hint}")
+        if self._inside or b'"' in data:
+            data, cut = self._cut_quoted(data)
+        else:
+            cut = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
+        return self._taken(data, cut) if data else None
+
+    def finish(self) -> Block | None:
+        """Return what is left when the text has ended, if it is a record."""
+        if self._inside and not self._held.startswith(b'"'):
+            line = self._line_of(self._opening())
+            self._fail(f"expected the quote opened in line {line} to be closed, got the end of the file: {_STRAY}")
+        text = b"".join([*self._parts, self._held])
+        return self._block(text) if text.strip(b"\r\n") else None
+
+    def _cut_quoted(self, data: bytes) -> tuple[bytes, int]:
+        """Return the data, less a quote at their end that may be half of a doubled one, and where to cut them."""
+        quotes, inside = self._structure(data)
+        if len(quotes) and not inside and quotes[-1] == len(data) - 1:
+            data, quotes, inside, self._held = data[:-1], quotes[:-1], True, b'"' + self._held
+        ends = line_ends(data)
+        within = (np.searchsorted(quotes, ends) + self._inside) % 2 == 1
+        self._inside, self._quotes, self._breaks = inside, True, self._breaks or bool(within.any())
+        outside = ends[~within]
+        return data, int(outside[-1]) + 1 if len(outside) else 0
+
+    def _structure(self, data: bytes) -> tuple[Places, bool]:
+        """Return where the quotes are that open and close cells, in turn, and whether the data end inside some."""
+        found, values = places_of(_QUOTE, data), np.frombuffer(data, np.uint8)
+        opening, closing = (found[1::2], found[::2]) if self._inside else (found[::2], found[1::2])
+        before, after = values[opening - 1], values[closing[closing < len(data) - 1] + 1]
+        after_another = False
+        if len(opening) and opening[0] == 0:
+            before[0], after_another = self._last, self._last == _QUOTE  # one inside a cell: others are held back
+        # As a rule all quotes do, where a doubled one is said to close a cell and to open it again.
+        if self._around[before].all() and self._around[after].all() and not after_another:
+            return found, self._inside ^ (len(found) % 2 == 1)
+        return self._structure_one_by_one(data, found.tolist())
+
+    def _structure_one_by_one(self, data: bytes, found: list[int]) -> tuple[Places, bool]:
+        """Do the same where quotes stand inside cells, too."""
+        inside, kept, number = self._inside, [], 0
+        while number < len(found):
+            at = found[number]
+            number += 1
+            if not inside:
+                if (data[at - 1] if at else self._last) in self._ends:
+                    inside = True
+                    kept.append(at)
+            elif at + 1 == len(data) or data[at + 1] in self._ends:
+                inside = False
+                kept.append(at)
+            elif data[at + 1] == _QUOTE:
+                number += 1
+            else:
+                opened = self._line_of(self._size + kept[-1] if kept else self._opening(), data)
+                line = self._line_of(self._size + at, data)
+                self._fail(
+                    f"expected a delimiter or a line end after the quote in line {line} that closes a cell opened in "
+                    f"line {opened}: {_STRAY}"
+                )
+        return np.array(kept, np.intp), inside
+
+    def _opening(self) -> int:
+        """Return where the quote is that opened the cell in which the unfinished record ends."""
+        text = b"".join(self._parts)
+        again = Records(self._label, chr(next(iter(self._ends - {_NEWLINE, _RETURN}))))
+        places, _ = again._structure_one_by_one(text, places_of(_QUOTE, text).tolist())
+        return int(places[-1])
+
+    def _taken(self, data: bytes, cut: int) -> Block | None:
+        """Keep what is not whole, return what is."""
+        self._last = data[-1]
+        if not cut:
+            self._parts.append(data)
+            self._size += len(data)
+            if self._size > LONGEST:
+                what = "the quote opened in line {} to be closed" if self._inside else "an end of line {}"
+                line = self._line_of(self._opening() if self._inside else 0)
+                self._fail(f"expected {what.format(line)}, got {self._size} bytes without it.")
+            return None
+        block = self._block(b"".join([*self._parts, memoryview(data)[:cut]]))  # one copy of megabytes, not two
+        rest = data[cut:]
+        self._parts, self._size = [rest], len(rest)
+        self._quotes, self._breaks = b'"' in rest, count_lines(rest) > 0
+        return block
+
+    def _block(self, text: bytes) -> Block:
+        block = Block(text, self._line, self._quotes, self._breaks)
+        self._line += count_lines(text)
+        return block
+
+    def _line_of(self, place: int, data: bytes = b"") -> int:
+        """Return the number of the line of a byte, counted from the start of the unfinished record; data follow it."""
+        return self._line + count_lines(b"".join([*self._parts, data])[:place])
+
+    def _fail(self, words: str) -> NoReturn:
+        raise SourceError(f"{self._label}: {words}")
+
+
+def line_of_record(block: Block, delimiter: str, number: int) -> int:
+    """Return the line in which a record of a block begins: the first that is not blank has number 1."""
+    quotes, _ = Records("", delimiter)._structure(block.text)
+    ends = line_ends(block.text)
+    outside, start = ends[np.searchsorted(quotes, ends) % 2 == 0], 0
+    for end in [*outside.tolist(), len(block.text)]:
+        number -= bool(block.text[start : end + 1].strip(b"\r\n"))
+        if not number:
+            break
+        start = end + 1
+    return block.line + int(np.count_nonzero(ends < start))
+
+
+def line_ends(data: bytes) -> Places:
+    """Return where lines end: at a newline, or at a return that no newline follows."""
+    ends = places_of(_NEWLINE, data)
+    if b"\r" not in data:
+        return ends
+    returns = places_of(_RETURN, data)
+    return np.sort(np.concatenate([ends, np.setdiff1d(returns, ends - 1, assume_unique=True)]))
+
+
+def places_of(byte: int, data: bytes) -> Places:
+    """Return where a byte is."""
+    return np.concatenate([np.flatnonzero(part == byte) + start for start, part in _parts(data)] or [np.empty(0, int)])
+
+
+def count_lines(data: bytes) -> int:
+    r"""Count the line ends: \n, \r\n and \r."""
+    count = sum(int(np.count_nonzero(part == _NEWLINE)) for _, part in _parts(data))
+    return count + data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else count
+
+
+def _parts(data: bytes) -> Iterator[tuple[int, Bytes]]:
+    """Yield parts that fit into a cache: to compare megabytes in one go costs more for the memory than for the work."""
+    values = np.frombuffer(data, np.uint8)
+    return ((start, values[start : start + _PART]) for start in range(0, len(values), _PART))
