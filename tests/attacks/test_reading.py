@@ -304,6 +304,27 @@ def test_18_pages_of_all_kinds_are_walked_through(codec, tmp_path):
         np.testing.assert_array_equal(found[:, 0], table["a"].to_numpy())
 
 
+@pytest.mark.parametrize("columns", [["a", "b"], ["b"], ["b", "i", "a"]])
+def test_18_a_large_arrow_batch_is_read_in_parts(columns, tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    table = pa.table(
+        {
+            "name": [f"row {row}" for row in range(10_001)],
+            "a": pa.array(rng.normal(size=10_001), mask=rng.random(10_001) < 0.1),
+            "d": pa.array(["x", "y", None] * 3333 + ["x", "y"]).dictionary_encode(),
+            "i": pa.array(rng.integers(-9, 9, size=10_001), pa.int16()),
+            "n": pa.nulls(10_001),
+            "b": rng.normal(size=10_001).astype(np.float32),
+        }
+    )
+    (tmp_path / "t.arrow").write_bytes(arrow_bytes(table, "file"))
+    monkeypatch.setattr(pa.RecordBatchFileReader, "get_batch", lambda *_: pytest.fail("it was read as a whole"), False)
+    expected = np.stack([table[name].to_numpy() for name in columns], axis=1)
+    for start in (0, 5, 9999):
+        batches = open_source(tmp_path / "t.arrow", columns=columns).batches(qckm.sources.Position(0, start), 300 * 8)
+        np.testing.assert_array_equal(np.concatenate([batch.rows for batch in batches]), expected[start:])
+
+
 @pytest.mark.parametrize("shape", [(10**12, 8), (-1, 2), (2**62, 2**62), (5, 2**40)])
 @pytest.mark.parametrize("inside", [None, zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_18_a_numpy_header_that_claims_what_is_not_there(shape, inside, tmp_path):
@@ -452,3 +473,16 @@ def test_19_memory_errors_stay_themselves(tmp_path, monkeypatch):
 def test_19_missing_files_are_what_python_calls_them(tmp_path):
     with pytest.raises(FileNotFoundError):
         open_source(tmp_path / "nowhere.csv")
+
+
+def test_19_signaling_nans_and_numbers_too_large_are_bad_rows_without_a_warning(tmp_path):
+    rows = np.zeros((5, 2), np.float32)
+    rows.view(np.uint32)[1, 0] = 0x7F800001  # a NaN that signals
+    np.save(tmp_path / "t.npy", rows)
+    large = np.array([[1e300, 0.0], [1.0, 2.0]])
+    np.save(tmp_path / "large.npy", large)
+    for data in (rows, tmp_path / "t.npy", pa.table({"a": rows[:, 0], "b": rows[:, 1]})):
+        assert read(data, dtype="float64").shape == (5, 2)
+        assert len(sample_rows(open_source(data), 9, np.random.default_rng(0))) == 4
+    for data in (large, tmp_path / "large.npy", pa.table({"a": large[:, 0], "b": large[:, 1]})):
+        assert np.isinf(read(data, dtype="float32")).sum() == 1

@@ -144,6 +144,26 @@ def test_09_named_pipes_lose_no_bytes_to_looking(tmp_path):
     assert source.stamps == ()
 
 
+def test_09_a_pipe_that_does_not_wait_is_waited_for():
+    """A descriptor that others made non-blocking says "nothing yet", which was taken for the end."""
+    text = b"a,b\n" + b"".join(b"%d,%d\n" % (row, row) for row in range(3000))
+    read_end, write_end = os.pipe()
+    os.set_blocking(read_end, False)
+
+    def write():
+        with os.fdopen(write_end, "wb", buffering=0) as file:
+            for start in range(0, len(text), 5000):
+                file.write(text[start : start + 5000])
+                time.sleep(0.01)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    table = CsvTable(lambda: Peekable(os.fdopen(read_end, "rb", buffering=0)), "data")
+    rows = np.concatenate([rows for rows, _ in table.read(Selection(("a", "b")), 0, 10**6)])
+    writer.join()
+    assert rows[:, 0].tolist() == list(range(3000))
+
+
 PIECES = [
     b"1", b"2.5", b"-3e2", b"+4", b".5", b"6.", b"x", b"27 inch", b"", b'"', b'""', b'"a"', b'"1"', b'"1,2"', b'"a\nb"',
     b'"a""b"', b",", b",", b",", b";", b"\t", b"|", b"\n", b"\n", b"\n", b"\r\n", b"\r", b" ", b"NA", b"inf", b"1_000",

@@ -37,7 +37,8 @@ class ArrayTable(Table):
         total = max(1, len(self._rows))
         for start in range(first_row, len(self._rows), batch_rows):
             part = self._rows[start : start + batch_rows]
-            rows = np.array(part if everything else part[:, places], dtype)
+            with np.errstate(over="ignore", invalid="ignore"):  # what is too large for float32 is a bad row
+                rows = np.array(part if everything else part[:, places], dtype)
             yield rows, (start + len(rows)) * (self.n_bytes or 0) // total
 
     def blocks(self) -> list[tuple[int, int]]:

@@ -50,7 +50,8 @@ def rows_of(batch: pa.RecordBatch, selection: Selection, extra: dict[str, float]
         if name in constants:
             out[place] = constants[name]
         else:
-            with np.errstate(over="ignore"):  # a number too large for float32 becomes infinity, a bad row
+            # A number too large for float32 becomes infinity, a bad row; a NaN that signals is a NaN.
+            with np.errstate(over="ignore", invalid="ignore"):
                 out[place] = numbers_of(arrays[name], f" in column {name!r}")
     return out.T
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from qckm.errors import SourceError
 
@@ -81,16 +82,35 @@ def body_length(metadata: bytes) -> int:
     return length
 
 
-def require_modest(metadata: bytes, read: Callable[[int, int], bytes], label: str) -> None:
-    """Refuse a message that would unpack to far more than it is; `read(offset, size)` gives bytes of its body."""
+@dataclass(frozen=True)
+class Batch:
+    """What a message says of its record batch: rows, values of each array, (offset, length) of each buffer."""
+
+    rows: int
+    lengths: list[int]
+    buffers: list[tuple[int, int]]
+    compressed: bool
+
+
+def batch_of(metadata: bytes) -> Batch | None:
+    """Return the batch, or the dictionary, of a message; None of one that has none."""
     message = _Table.root(metadata)
     kind, records = message.number(1, "<B"), message.table(2)
     if kind == _DICTIONARY and records is not None:
         records = records.table(1)
-    if kind not in (_DICTIONARY, _RECORDS) or records is None or records.table(3) is None:
-        return  # nothing is compressed
+    if kind not in (_DICTIONARY, _RECORDS) or records is None:
+        return None
+    lengths = [length for length, _ in records.structs(1, "<qq")]
+    buffers = [(offset, length) for offset, length in records.structs(2, "<qq")]
+    return Batch(records.number(0, "<q"), lengths, buffers, records.table(3) is not None)
+
+
+def require_modest(batch: Batch | None, read: Callable[[int, int], bytes], label: str) -> None:
+    """Refuse a batch that would unpack to far more than it is; `read(offset, size)` gives bytes of its body."""
+    if batch is None or not batch.compressed:
+        return
     unpacked = packed = 0
-    for offset, length in records.structs(2, "<qq"):
+    for offset, length in batch.buffers:
         packed += length
         if length >= 8:
             (size,) = struct.unpack("<q", read(offset, 8))

@@ -6,20 +6,23 @@ Files are read, not mapped: one that is cut short while it is mapped kills the p
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from qckm.errors import SourceError
 from qckm.sources.arrow import columns_of, require_valid, rows_of
-from qckm.sources.claims import blocks_of, body_length, metadata_of, require_modest
+from qckm.sources.claims import Batch, batch_of, blocks_of, body_length, metadata_of, require_modest
 from qckm.sources.guard import reading
 from qckm.sources.messages import Messages
 from qckm.sources.raw import Peekable
+from qckm.sources.slices import locate, read_slices
 from qckm.sources.table import Chunk, Column, Selection, Table
 
 _EXPECTED = "expected Arrow data"
+# A batch of more than so many batches of ours is read in parts, where it can be.
+_LARGE = 4
 
 
 class BatchesTable(Table):
@@ -53,7 +56,7 @@ class BatchesTable(Table):
 
 
 class ArrowFileTable(Table):
-    """An Arrow IPC file. Only the columns that are selected are read."""
+    """An Arrow IPC file. Only the columns that are selected are read, and a large batch of plain numbers in parts."""
 
     def __init__(self, path: str) -> None:
         self.label = self.path = path
@@ -72,17 +75,31 @@ class ArrowFileTable(Table):
         names = [column.name for column in self._columns]
         options = pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in selection.names])
         done = 0
-        with open(self.label, "rb") as file, pa.OSFile(self.label) as again:
-            reader = pa.ipc.open_file(again, options=options)
+        with open(self.label, "rb", buffering=0) as file, pa.OSFile(self.label) as again:
+            reader, schema = pa.ipc.open_file(again, options=options), pa.ipc.open_file(again).schema
 
             def each() -> Iterator[Any]:
                 nonlocal done
-                for number, block in enumerate(self._batches):
-                    self._check_message(file, *block)
+                for number in range(len(self._batches)):
                     done = (number + 1) * (self.n_bytes or 0) // len(self._batches)
-                    yield reader.get_batch(number)
+                    parts = self._parts(file, number, schema, selection.names, batch_rows)
+                    yield from parts or [reader.get_batch(number)]
 
             yield from _chunks(self.label, each(), lambda: done, selection, first_row, batch_rows)
+
+    def _parts(
+        self, file: Any, number: int, schema: pa.Schema, names: Sequence[str], batch_rows: int
+    ) -> Iterator[Any] | None:
+        """Check a batch; return it in parts where it is large and can be read so."""
+        start, length = self._batches[number]
+        batch = self._check_message(file, start, length)
+        if batch is None or batch.rows <= _LARGE * batch_rows:
+            return None
+        columns = locate(batch, schema, names)
+        if columns is None:
+            return None
+        body = start + length
+        return read_slices(columns, batch.rows, batch_rows, lambda at, size: self._bytes(file, body + at, size))
 
     def _check(self, file: Any) -> list[tuple[int, int]]:
         """Return where the batches are; look at the dictionaries, which pyarrow reads with the first one."""
@@ -96,19 +113,26 @@ class ArrowFileTable(Table):
             self._check_message(file, *block)
         return batches
 
-    def _check_message(self, file: Any, start: int, length: int) -> None:
+    def _check_message(self, file: Any, start: int, length: int) -> Batch | None:
         """Refuse a message that does not lie in the file, or that unpacks to far more than it is."""
         metadata = metadata_of(self._bytes(file, start, length))
         body, size = start + length, body_length(metadata)
         if body + size > (self.n_bytes or 0):
             raise SourceError(f"{self.label}: expected a batch of {size} bytes, got a file that ends before.")
-        require_modest(metadata, lambda offset, many: self._bytes(file, body + offset, many), self.label)
+        batch = batch_of(metadata)
+        require_modest(batch, lambda offset, many: self._bytes(file, body + offset, many), self.label)
+        return batch
 
     def _bytes(self, file: Any, start: int, size: int) -> bytes:
         if not 0 <= start <= start + size <= (self.n_bytes or 0):
             raise SourceError(f"{self.label}: expected {size} bytes at {start}, got a file of {self.n_bytes}.")
         file.seek(start)
-        return bytes(file.read(size))
+        data = bytes(file.read(size))
+        if len(data) != size:
+            raise SourceError(
+                f"{self.label}: expected {size} bytes at {start}, got {len(data)}: the file is cut short."
+            )
+        return data
 
 
 def open_arrow_stream(open_stream: Callable[[], Peekable], label: str, path: str | None = None) -> BatchesTable:

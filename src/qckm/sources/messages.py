@@ -7,7 +7,7 @@ import struct
 from collections import deque
 
 from qckm.errors import SourceError
-from qckm.sources.claims import body_length, require_modest
+from qckm.sources.claims import batch_of, body_length, require_modest
 from qckm.sources.guard import reading
 from qckm.sources.raw import Peekable
 
@@ -64,7 +64,7 @@ class Messages(io.RawIOBase):
             if size:
                 metadata = self._exactly(size)
                 body = self._exactly(body_length(metadata))
-                require_modest(metadata, lambda offset, many: body[offset : offset + many], self._label)
+                require_modest(batch_of(metadata), lambda offset, many: body[offset : offset + many], self._label)
                 self._ready.extend(part for part in (metadata, body) if part)
         return True
 

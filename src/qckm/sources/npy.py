@@ -65,8 +65,9 @@ class NumpyTable(Table):
         row = first_row
         for rows in self.rows(first_row, batch_rows):
             row += len(rows)
-            chosen = as_rows(rows if everything else rows[:, places])
-            yield np.asarray(chosen, dtype), row * (self.n_bytes or 0) // total
+            with np.errstate(over="ignore", invalid="ignore"):  # what is too large for float32 is a bad row
+                chosen = np.asarray(as_rows(rows if everything else rows[:, places]), dtype)
+            yield chosen, row * (self.n_bytes or 0) // total
 
     @abstractmethod
     def rows(self, first_row: int, batch_rows: int) -> Iterator[Rows]:

@@ -1,134 +1,114 @@
 """How large the pages of a Parquet file say they are, read before pyarrow allocates what they ask for.
 
-Values are unpacked a page at a time. A page's header (Thrift's compact protocol) says how large it will be, up to 2 GB;
-what the file's footer says of that binds nobody.
+Values are unpacked a page at a time. A page's header says how large it will be, up to 2 GB; what the footer says of it
+binds nobody. The footer is read here, too: pyarrow's own view of it aborts the process where a compression is unknown.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from qckm.errors import SourceError
 from qckm.sources.claims import require_modest_size
+from qckm.sources.thrift import STRUCT, read_list, read_struct, skip
 
-# These cannot unpack to more than a few dozen times what they are.
-_HARMLESS = ("UNCOMPRESSED", "SNAPPY")
-_LOOK, _LONGEST_HEADER, _DEEPEST = 1 << 12, 1 << 24, 16
+# Numbers of fields, from parquet.thrift.
+_ROW_GROUPS, _COLUMNS, _METADATA = 4, 1, 3
+_CODEC, _SIZE, _DATA_START, _DICTIONARY_START = 4, 7, 9, 11
+_UNPACKED, _PACKED = 2, 3
+# No compression, and Snappy: they cannot unpack to more than a few dozen times what they are.
+_HARMLESS = (0, 1)
+_LOOK, _LONGEST_HEADER = 1 << 12, 1 << 24
 
 
-def require_modest_pages(file: Any, size: int, group: Any, columns: set[str], label: str) -> None:
-    """Refuse a row group of whose columns the largest pages together unpack to far more than they are.
+@dataclass(frozen=True)
+class Chunk:
+    """Where the pages of a column are, in one row group."""
+
+    start: int
+    size: int
+    codec: int
+
+
+def read_chunks(file: Any, size: int, columns: set[int]) -> list[list[Chunk]]:
+    """Return the chunks of some columns, by their number, of each row group.
 
     Parameters
     ----------
     file : binary file
     size : int
         Its bytes.
-    group : pyarrow.parquet.RowGroupMetaData
-    columns : set of str
-        The columns that are read, by the first part of their path.
-    label : str
-        What errors call the file.
+    columns : set of int
     """
+    file.seek(size - 8)
+    length = int.from_bytes(file.read(4), "little")
+    if not 0 < length <= size - 12:
+        raise ValueError("the footer is longer than the file")
+    file.seek(size - 8 - length)
+    footer = file.read(length)
+
+    def group(data: bytes, at: int) -> tuple[int, list[Chunk]]:
+        at, count = read_list(data, at)
+        found = []
+        for number in range(count):
+            if number in columns:
+                at, chunk = read_struct(data, at, {_METADATA: read_struct})
+                found.append(_chunk(chunk.get(_METADATA, {})))
+            else:
+                at = skip(data, at, STRUCT)
+        return at, found
+
+    def groups(data: bytes, at: int) -> tuple[int, list[list[Chunk]]]:
+        at, count = read_list(data, at)
+        found = []
+        for _ in range(count):
+            at, fields = read_struct(data, at, {_COLUMNS: group})
+            found.append(fields.get(_COLUMNS, []))
+        return at, found
+
+    found: list[list[Chunk]] = read_struct(footer, 0, {_ROW_GROUPS: groups})[1].get(_ROW_GROUPS, [])
+    return found
+
+
+def _chunk(fields: dict[int, int]) -> Chunk:
+    # Some writers say 0 where there is no dictionary.
+    start = min(fields.get(_DATA_START, 0), fields.get(_DICTIONARY_START) or fields.get(_DATA_START, 0))
+    return Chunk(start, fields.get(_SIZE, 0), fields.get(_CODEC, 0))
+
+
+def require_modest_pages(file: Any, size: int, chunks: list[Chunk], label: str) -> None:
+    """Refuse columns of a row group whose largest pages together unpack to far more than they are."""
     packed = unpacked = 0
-    for number in range(group.num_columns):
-        chunk = group.column(number)
-        if chunk.path_in_schema.split(".")[0] in columns and chunk.compression not in _HARMLESS:
-            packed += chunk.total_compressed_size
-            unpacked += _largest_page(file, size, chunk, label)
+    for chunk in chunks:
+        if chunk.codec not in _HARMLESS:
+            if not 0 < chunk.start <= chunk.start + chunk.size <= size:
+                raise SourceError(f"{label}: expected pages within {size} bytes, got {chunk.size} at {chunk.start}.")
+            packed += chunk.size
+            unpacked += max(_sizes(file, chunk), default=0)
     require_modest_size(packed, unpacked, "row groups with pages", label)
 
 
-def _largest_page(file: Any, size: int, chunk: Any, label: str) -> int:
-    starts = [chunk.data_page_offset, chunk.dictionary_page_offset if chunk.has_dictionary_page else None]
-    at = min(start for start in starts if start)
-    end = at + chunk.total_compressed_size
-    if not 0 < at <= end <= size:
-        raise SourceError(f"{label}: expected pages within the file's {size} bytes, got some from {at} to {end}.")
-    largest = 0
+def _sizes(file: Any, chunk: Chunk) -> Iterator[int]:
+    """Yield how large the pages of a chunk will be."""
+    at, end = chunk.start, chunk.start + chunk.size
     while at < end:
-        unpacked, packed, length = _header(file, at, end)
+        length, fields = _header(file, at, end)
+        unpacked, packed = fields.get(_UNPACKED, -1), fields.get(_PACKED, -1)
         if unpacked < 0 or packed < 0:
-            raise SourceError(f"{label}: expected sizes of pages, got {unpacked} and {packed}.")
-        largest = max(largest, unpacked)
+            raise ValueError(f"expected sizes of pages, got {unpacked} and {packed}")
+        yield unpacked
         at += length + packed
-    return largest
 
 
-def _header(file: Any, at: int, end: int) -> tuple[int, int, int]:
-    """Return how large a page is unpacked, how large it is, and the length of its header."""
+def _header(file: Any, at: int, end: int) -> tuple[int, dict[int, int]]:
     look = _LOOK
     while True:
         file.seek(at)
-        data = file.read(min(look, end - at))
         try:
-            length, fields = _struct(data, 0)
-            return fields.get(2, -1), fields.get(3, -1), length
-        except IndexError:  # the header goes on
+            return read_struct(file.read(min(look, end - at)), 0)
+        except IndexError:  # it goes on
             if look >= min(_LONGEST_HEADER, end - at):
-                raise
+                raise ValueError("the header of a page has no end") from None
             look *= 16
-
-
-def _struct(data: bytes, at: int, depth: int = 0) -> tuple[int, dict[int, int]]:
-    """Pass over a struct; return where it ends, and its fields that are whole numbers.
-
-    This is done for every page, hence the plain code.
-    """
-    if depth > _DEEPEST:
-        raise ValueError("a page's header is nested too deeply")
-    found: dict[int, int] = {}
-    field = 0
-    while head := data[at]:
-        kind, step = head & 15, head >> 4
-        at += 1
-        if step:
-            field += step
-        else:
-            at, field = _whole(data, at)
-        if 4 <= kind <= 6:
-            at, found[field] = _whole(data, at)
-        else:
-            at = _skip(data, at, kind, depth)
-    return at + 1, found
-
-
-def _skip(data: bytes, at: int, kind: int, depth: int) -> int:
-    """Pass over a value; return where it ends."""
-    if kind in (1, 2):  # true, false: their kind is all
-        return at
-    if kind == 12:
-        return _struct(data, at, depth + 1)[0]
-    if kind == 8:
-        at, size = _varint(data, at)
-        return at + size
-    if kind in (3, 7):
-        return at + (1 if kind == 3 else 8)
-    if kind in (4, 5, 6):
-        return _varint(data, at)[0]
-    if kind in (9, 10):
-        head = data[at]
-        at, count = _varint(data, at + 1) if head >> 4 == 15 else (at + 1, head >> 4)
-        inner = 3 if head & 15 in (1, 2) else head & 15
-        for _ in range(count):
-            at = _skip(data, at, inner, depth + 1)
-            if at > len(data):
-                raise IndexError
-        return at
-    raise ValueError(f"a page's header has a field of the unknown kind {kind}")
-
-
-def _whole(data: bytes, at: int) -> tuple[int, int]:
-    at, value = _varint(data, at)
-    return at, (value >> 1) ^ -(value & 1)
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while (byte := data[at]) >= 128:
-        value |= (byte & 127) << shift
-        shift += 7
-        at += 1
-        if shift > 63:
-            raise ValueError("a page's header has a number that is too long")
-    return at + 1, value | byte << shift

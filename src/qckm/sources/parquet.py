@@ -13,7 +13,8 @@ from qckm.errors import SourceError
 from qckm.sources.arrow import columns_of, require_valid, rows_of
 from qckm.sources.guard import reading
 from qckm.sources.numbers import number
-from qckm.sources.pages import require_modest_pages
+from qckm.sources.pages import Chunk as PageChunk
+from qckm.sources.pages import read_chunks, require_modest_pages
 from qckm.sources.selecting import PATH_KEY
 from qckm.sources.table import Chunk, Column, Selection, Table
 
@@ -53,8 +54,9 @@ class ParquetTable(Table):
         total = max(1, self.n_rows or 0)
         # Buffering ahead, pyarrow keeps all row groups in memory, and is several times slower for it.
         with reading(self.label, "cannot be read on"), pq.ParquetFile(self.label, pre_buffer=False) as file:
+            chunks = self._chunks(file, set(names))
             for groups in self._spans(group, batch_rows):
-                self._require_modest(file.metadata, groups, names)
+                self._require_modest([chunks[number] for number in groups])
                 end = row + sum(self._groups[number] for number in groups)
                 for batch in file.iter_batches(batch_size=batch_rows, row_groups=groups, columns=names):
                     require_valid(batch, names, self.label)
@@ -82,10 +84,20 @@ class ParquetTable(Table):
                 yield span
                 span = []
 
-    def _require_modest(self, metadata: Any, groups: list[int], names: list[str]) -> None:
+    def _chunks(self, opened: Any, names: set[str]) -> list[list[PageChunk]]:
+        """Return where pages are of columns, in each row group."""
+        paths = [opened.schema.column(number).path for number in range(len(opened.schema))]
+        columns = {number for number, path in enumerate(paths) if path.split(".")[0] in names or path in names}
+        with open(self.label, "rb") as file:
+            found = read_chunks(file, self.n_bytes or 0, columns)
+        if len(found) != len(self._groups):
+            raise SourceError(f"{self.label}: expected {len(self._groups)} row groups, got {len(found)}.")
+        return found
+
+    def _require_modest(self, groups: list[list[PageChunk]]) -> None:
         with open(self.label, "rb", buffering=0) as file:
-            for group in groups:
-                require_modest_pages(file, self.n_bytes or 0, metadata.row_group(group), set(names), self.label)
+            for chunks in groups:
+                require_modest_pages(file, self.n_bytes or 0, chunks, self.label)
 
     def _key(self, name: str) -> float:
         value = number(self._keys[name])

@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import re
+import select
 from typing import Any
 
 import pyarrow as pa
@@ -55,15 +56,21 @@ class Peekable(io.RawIOBase):
                 return bytes(self._ahead[start:])
 
     def _look(self, size: int) -> bool:
-        more = self._stream.read(size)
-        self._ahead += more or b""
+        more = self._more(size)
+        self._ahead += more
         return bool(more)
+
+    def _more(self, size: int) -> bytes:
+        """Return some bytes of the stream; none at its end only."""
+        while (data := self._stream.read(size)) is None:  # of a descriptor that does not wait
+            select.select([self._stream], [], [])
+        return bytes(data)
 
     def read(self, size: int | None = -1) -> bytes:
         """Take bytes: at least one, unless the stream has ended."""
         if size is None or size < 0:
             return self.readall()
-        found = bytes(self._ahead[:size]) if self._ahead else bytes(self._stream.read(size) or b"")
+        found = bytes(self._ahead[:size]) if self._ahead else self._more(size)
         del self._ahead[: len(found)]
         self.taken += len(found)
         return found
