@@ -105,19 +105,23 @@ def batch_of(metadata: bytes) -> Batch | None:
     return Batch(records.number(0, "<q"), lengths, buffers, records.table(3) is not None)
 
 
-def require_modest(batch: Batch | None, read: Callable[[int, int], bytes], label: str) -> None:
-    """Refuse a batch that would unpack to far more than it is; `read(offset, size)` gives bytes of its body."""
-    if batch is None or not batch.compressed:
+def require_modest(batch: Batch | None, body: int, read: Callable[[int, int], bytes], label: str) -> None:
+    """Refuse a batch whose buffers are not in its body, of so many bytes, or would unpack to far more than it is.
+
+    `read(offset, size)` gives bytes of the body.
+    """
+    if batch is None:
         return
-    unpacked = packed = 0
+    unpacked = 0
     for offset, length in batch.buffers:
-        packed += length
-        if length >= 8:
+        if not 0 <= offset <= offset + length <= body:
+            raise SourceError(f"{label}: expected buffers in {body} bytes, got one of {length} at {offset}.")
+        if batch.compressed and length >= 8:
             (size,) = struct.unpack("<q", read(offset, 8))
+            if size < -1:
+                raise SourceError(f"{label}: expected the size of a buffer, got {size}.")
             unpacked += length - 8 if size == -1 else size
-        if unpacked < 0 or packed < 0 or length < 0:
-            raise SourceError(f"{label}: expected sizes of buffers, got a negative one.")
-    require_modest_size(packed, unpacked, "batches", label)
+    require_modest_size(body, unpacked, "batches", label)
 
 
 def require_modest_size(packed: int, unpacked: int, what: str, label: str) -> None:

@@ -120,7 +120,7 @@ class ArrowFileTable(Table):
         if body + size > (self.n_bytes or 0):
             raise SourceError(f"{self.label}: expected a batch of {size} bytes, got a file that ends before.")
         batch = batch_of(metadata)
-        require_modest(batch, lambda offset, many: self._bytes(file, body + offset, many), self.label)
+        require_modest(batch, size, lambda offset, many: self._bytes(file, body + offset, many), self.label)
         return batch
 
     def _bytes(self, file: Any, start: int, size: int) -> bytes:

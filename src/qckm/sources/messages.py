@@ -64,7 +64,8 @@ class Messages(io.RawIOBase):
             if size:
                 metadata = self._exactly(size)
                 body = self._exactly(body_length(metadata))
-                require_modest(batch_of(metadata), lambda offset, many: body[offset : offset + many], self._label)
+                batch = batch_of(metadata)
+                require_modest(batch, len(body), lambda offset, many: body[offset : offset + many], self._label)
                 self._ready.extend(part for part in (metadata, body) if part)
         return True
 

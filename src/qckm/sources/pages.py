@@ -87,7 +87,7 @@ def require_modest_pages(file: Any, size: int, chunks: list[Chunk], label: str) 
                 raise SourceError(f"{label}: expected pages within {size} bytes, got {chunk.size} at {chunk.start}.")
             packed += chunk.size
             unpacked += max(_sizes(file, chunk), default=0)
-    require_modest_size(packed, unpacked, "row groups with pages", label)
+    require_modest_size(min(packed, size), unpacked, "row groups with pages", label)
 
 
 def _sizes(file: Any, chunk: Chunk) -> Iterator[int]:
