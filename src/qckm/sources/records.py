@@ -71,10 +71,11 @@ class Records:
             line = self._line_of(self._size + data.index(b"\0"), data)
             self._fail(f"expected text, got a NUL byte in line {line}. {hint}")
         if self._inside or b'"' in data:
-            data, cut = self._cut_quoted(data)
+            data, cut, lines = self._cut_quoted(data)
         else:
             cut = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
-        return self._taken(data, cut) if data else None
+            lines = count_lines(data, cut)
+        return self._taken(data, cut, lines) if data else None
 
     def finish(self) -> Block | None:
         """Return what is left when the text has ended, if it is a record."""
@@ -82,10 +83,10 @@ class Records:
             line = self._line_of(self._opening())
             self._fail(f"expected the quote opened in line {line} to be closed, got the end of the file: {_STRAY}")
         text = b"".join([*self._parts, self._held])
-        return self._block(text) if text.strip(b"\r\n") else None
+        return Block(text, self._line, self._quotes, self._breaks) if text.strip(b"\r\n") else None
 
-    def _cut_quoted(self, data: bytes) -> tuple[bytes, int]:
-        """Return the data, less a quote at their end that may be half of a doubled one, and where to cut them."""
+    def _cut_quoted(self, data: bytes) -> tuple[bytes, int, int]:
+        """Return the data, less a last quote that may be half of a doubled one, where to cut, and the lines before."""
         quotes, inside = self._structure(data)
         if len(quotes) and not inside and quotes[-1] == len(data) - 1:
             data, quotes, inside, self._held = data[:-1], quotes[:-1], True, b'"' + self._held
@@ -93,7 +94,8 @@ class Records:
         within = (np.searchsorted(quotes, ends) + self._inside) % 2 == 1
         self._inside, self._quotes, self._breaks = inside, True, self._breaks or bool(within.any())
         outside = ends[~within]
-        return data, int(outside[-1]) + 1 if len(outside) else 0
+        cut = int(outside[-1]) + 1 if len(outside) else 0
+        return data, cut, int(np.searchsorted(ends, cut))
 
     def _structure(self, data: bytes) -> tuple[Places, bool]:
         """Return where the quotes are that open and close cells, in turn, and whether the data end inside some."""
@@ -139,8 +141,8 @@ class Records:
         places, _ = again._structure_one_by_one(text, places_of(_QUOTE, text).tolist())
         return int(places[-1])
 
-    def _taken(self, data: bytes, cut: int) -> Block | None:
-        """Keep what is not whole, return what is."""
+    def _taken(self, data: bytes, cut: int, lines: int) -> Block | None:
+        """Keep what is not whole, return what is: it ends so many lines further."""
         self._last = data[-1]
         if not cut:
             self._parts.append(data)
@@ -150,15 +152,12 @@ class Records:
                 line = self._line_of(self._opening() if self._inside else 0)
                 self._fail(f"expected {what.format(line)}, got {self._size} bytes without it.")
             return None
-        block = self._block(b"".join([*self._parts, memoryview(data)[:cut]]))  # one copy of megabytes, not two
+        text = b"".join([*self._parts, memoryview(data)[:cut]])  # one copy of megabytes, not two
+        block = Block(text, self._line, self._quotes, self._breaks)
+        self._line += lines + sum(map(count_lines, self._parts))
         rest = data[cut:]
         self._parts, self._size = [rest], len(rest)
         self._quotes, self._breaks = b'"' in rest, count_lines(rest) > 0
-        return block
-
-    def _block(self, text: bytes) -> Block:
-        block = Block(text, self._line, self._quotes, self._breaks)
-        self._line += count_lines(text)
         return block
 
     def _line_of(self, place: int, data: bytes = b"") -> int:
@@ -196,13 +195,13 @@ def places_of(byte: int, data: bytes) -> Places:
     return np.concatenate([np.flatnonzero(part == byte) + start for start, part in _parts(data)] or [np.empty(0, int)])
 
 
-def count_lines(data: bytes) -> int:
-    r"""Count the line ends: \n, \r\n and \r."""
-    count = sum(int(np.count_nonzero(part == _NEWLINE)) for _, part in _parts(data))
-    return count + data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else count
+def count_lines(data: bytes, stop: int | None = None) -> int:
+    r"""Count the line ends, \n, \r\n and \r, before a byte or in all."""
+    count = sum(int(np.count_nonzero(part == _NEWLINE)) for _, part in _parts(data, stop))
+    return count + data.count(b"\r", 0, stop) - data.count(b"\r\n", 0, stop) if b"\r" in data else count
 
 
-def _parts(data: bytes) -> Iterator[tuple[int, Bytes]]:
+def _parts(data: bytes, stop: int | None = None) -> Iterator[tuple[int, Bytes]]:
     """Yield parts that fit into a cache: to compare megabytes in one go costs more for the memory than for the work."""
-    values = np.frombuffer(data, np.uint8)
+    values = np.frombuffer(data, np.uint8)[:stop]
     return ((start, values[start : start + _PART]) for start in range(0, len(values), _PART))
