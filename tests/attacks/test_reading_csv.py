@@ -4,6 +4,7 @@ Each test is named by its number in the list of holes that an adversarial round 
 """
 
 import csv
+import gzip
 import io
 import os
 import random
@@ -88,6 +89,15 @@ def test_09_a_stray_quote_among_quoted_cells_is_refused_too(tmp_path):
         list(open_source(tmp_path / "t.csv", columns=["a", "b"]).batches())
 
 
+def test_09_a_stray_quote_in_the_first_line(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b'a,"27 inch\n' + b"1,2\n" * 1000)
+    with pytest.raises(SourceError, match=r"the quote opened in line 1 to be closed within 100 lines"):
+        open_source(tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_bytes(b'a,"27 inch\n' + b"1,2\n" * 10)
+    with pytest.raises(SourceError, match=r"the quote opened in line 1 to be closed, got the end of the file"):
+        open_source(tmp_path / "t.csv")
+
+
 def test_09_a_stray_quote_far_into_a_large_file(tmp_path):
     lines = [b"%d,%d,screen\n" % (line, line) for line in range(300_000)]
     lines[123_456] = b'1,2,"27 inch\n'
@@ -104,6 +114,12 @@ def test_09_quoted_line_breaks_are_part_of_a_cell_in_any_block(tmp_path, monkeyp
         (tmp_path / "t.csv").write_bytes(text)
         found = [batch.rows for batch in open_source(tmp_path / "t.csv", columns=["a"]).batches()]
         assert np.concatenate(found)[:, 0].tolist() == list(range(rows))
+
+
+def test_09_line_breaks_in_quotes_beside_other_scripts_and_wrong_lines(tmp_path):
+    """Re-encoded for pyarrow's view of wrong lines, a block was longer than the one piece it was to be parsed in."""
+    data = b"a\n" + "é".encode("latin1") * 30 + b'5,"x\ny"\n 7\n'
+    assert both(data, tmp_path / "t.csv")[2][:, 0].tolist()[1:] == [7]
 
 
 def test_09_a_quote_inside_a_cell_is_a_character(tmp_path):
@@ -377,3 +393,19 @@ def test_09_lines_of_too_few_or_many_fields_stay_bad_rows_with_their_line(line, 
         qckm.sketch_source(op, tmp_path / "t.csv", columns=["b"])
     found = qckm.sketch_source(op, tmp_path / "t.csv", columns=["b"], on_bad="skip")
     assert (found.count, found.skipped) == (3, 1)
+
+
+def test_19_compressed_files_are_checked_to_their_end(tmp_path):
+    text = b"a,b\n" + b"".join(b"%d,%d\n" % (row, row) for row in range(20_000))
+    whole = gzip.compress(text)
+    (tmp_path / "two.csv.gz").write_bytes(whole + gzip.compress(b"7,8\n"))  # as `cat` makes it
+    source = open_source(tmp_path / "two.csv.gz")
+    assert sum(len(batch.rows) for batch in source.batches()) == 20_001
+    for name, data in {
+        "sum.csv.gz": whole[:-8] + bytes(4) + whole[-4:],
+        "cut.csv.gz": whole[:-9],
+        "tail.csv.gz": whole + b"\x1f\x8b broken",
+    }.items():
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(SourceError, match=name):
+            list(open_source(tmp_path / name).batches())

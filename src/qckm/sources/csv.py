@@ -130,13 +130,13 @@ class CsvTable(Table):
             return rows.astype(selection.dtype_of(False))
 
     def _parsed(self, block: Block, selection: Selection, kind: pa.DataType, on_wrong: Any = None) -> pa.Table:
-        # In one piece pyarrow looks for no line end to cut at, which it would find in cells in quotes, too.
-        piece = len(block.text) + 2 if block.breaks or on_wrong else max(_PIECE, _BYTES_A_CELL * len(self._names))
         text = block.text
         if on_wrong and not text.isascii():
             text = text.decode("latin1").encode()  # pyarrow shows us a wrong line as UTF-8, and fails if it is not
         if text.startswith(_BOM):
             text = b"\n" + text  # pyarrow would remove it from the first cell, but this is not where the file begins
+        # In one piece pyarrow looks for no line end to cut at, which it would find in cells in quotes, too.
+        piece = len(text) + 1 if block.breaks or on_wrong else max(_PIECE, _BYTES_A_CELL * len(self._names))
         return pacsv.read_csv(
             pa.BufferReader(text),
             pacsv.ReadOptions(column_names=self._names, block_size=piece, use_threads=on_wrong is None),

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+import numpy as np
+
 from qckm.errors import SourceError
 from qckm.sources.numbers import is_text
 from qckm.sources.raw import Peekable
-from qckm.sources.records import LONGEST, Records, count_lines
+from qckm.sources.records import LONGEST, Records, count_lines, places_of
 from qckm.sources.table import Column
 
 _BOM = b"\xef\xbb\xbf"
@@ -81,21 +83,44 @@ def _first_line(stream: Peekable, label: str) -> tuple[int, int]:
 
 def _first_record(stream: Peekable, start: int, label: str, line: int) -> tuple[str, bytes]:
     """Return the delimiter and the first record: of all delimiters, the one it has most of outside quotes."""
-    text = b""
+    text, left, best = b"", [*_DELIMITERS], _DELIMITERS[0]
     for _ in range(_MOST_LINES):
         more = stream.peek_line(start + len(text), LONGEST - len(text))
         text += more
-        whole = [mark for mark in _DELIMITERS if _is_whole(text, mark)]
+        if b"\0" in text:
+            break
         if max(text.count(mark.encode()) for mark in _DELIMITERS) >= _MOST_COLUMNS:
             raise SourceError(f"{label}: expected at most {_MOST_COLUMNS} columns, got more in line {line}.")
-        if whole:
-            return max(whole, key=lambda mark: len(cells_of(text, mark))), text
-        if not more or len(text) > LONGEST:
+        found = {mark: _cells_so_far(text, mark) for mark in left}
+        best = max(found, key=lambda mark: found[mark])
+        if found[best][1]:
+            return best, text
+        # One that has fewer cells in a record that ends here is out: the next line would be another record.
+        left = [mark for mark in left if found[mark] != _NONE and not found[mark][1]]
+        if not more or len(text) > LONGEST or not left:
             break
-    records = Records(label, ",", line)  # for its words
+    records = Records(label, best, line)  # for its words
     records.feed(text)
+    if more:
+        raise SourceError(f"{label}: expected the quote opened in line {line} to be closed within {_MOST_LINES} lines.")
     records.finish()
-    raise SourceError(f"{label}: expected a delimiter or a line end after a quote that closes, in line {line}.")
+    raise SourceError(f"{label}: expected column names or a row in line {line}.")
+
+
+# How many cells a text has, and whether it ends outside quotes.
+Cells = tuple[int, bool]
+_NONE: Cells = (0, False)
+
+
+def _cells_so_far(text: bytes, delimiter: str) -> Cells:
+    """Count the cells of a text that may go on, by one delimiter; none where its quotes make no sense."""
+    try:
+        quotes, _ = Records("", delimiter).structure(text)
+    except SourceError:
+        return _NONE
+    marks = places_of(ord(delimiter), text)
+    outside = np.searchsorted(quotes, marks) % 2 == 0
+    return 1 + int(np.count_nonzero(outside)), len(quotes) % 2 == 0
 
 
 def _record(stream: Peekable, start: int, delimiter: str) -> bytes:
@@ -106,22 +131,13 @@ def _record(stream: Peekable, start: int, delimiter: str) -> bytes:
         text += more
         if not text.strip(b"\r\n"):
             start, text = start + len(text), b""
-        elif _is_whole(text, delimiter):
+        elif (cells := _cells_so_far(text, delimiter))[1]:
             return text
+        elif cells == _NONE:
+            break
         if not more or len(text) > LONGEST:
             break
     return b""
-
-
-def _is_whole(text: bytes, delimiter: str) -> bool:
-    """Whether lines end outside quotes."""
-    records = Records("", delimiter)
-    try:
-        records.feed(text)
-        records.finish()
-    except SourceError:
-        return False
-    return True
 
 
 def cells_of(record: bytes, delimiter: str) -> list[bytes]:

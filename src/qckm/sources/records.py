@@ -7,6 +7,7 @@ where rows begin, and the text is refused. A quote inside a cell that does not b
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from qckm.errors import SourceError
 
 # A record without end must not fill the memory.
-LONGEST = 1 << 28
+LONGEST = 1 << 26
 _PART = 1 << 20
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 _STRAY = "a stray quote? Remove it, or double it inside a cell in quotes."
@@ -56,9 +57,9 @@ class Records:
         self._around[[*self._ends, _QUOTE]] = True
         self._last = _NEWLINE  # the byte before what comes next
         self._held = b""  # last bytes whose meaning depends on the next one
-        # The record that is not whole yet: its bytes, and whether they end inside quotes.
+        # The record that is not whole yet: its bytes, whether they end inside quotes, and where those were opened.
         self._parts: list[bytes] = []
-        self._size = 0
+        self._size = self._opened = 0
         self._inside = self._quotes = self._breaks = False
 
     def feed(self, data: bytes) -> Block | None:
@@ -80,66 +81,67 @@ class Records:
     def finish(self) -> Block | None:
         """Return what is left when the text has ended, if it is a record."""
         if self._inside and not self._held.startswith(b'"'):
-            line = self._line_of(self._opening())
+            line = self._line_of(self._opened)
             self._fail(f"expected the quote opened in line {line} to be closed, got the end of the file: {_STRAY}")
         text = b"".join([*self._parts, self._held])
         return Block(text, self._line, self._quotes, self._breaks) if text.strip(b"\r\n") else None
 
     def _cut_quoted(self, data: bytes) -> tuple[bytes, int, int]:
         """Return the data, less a last quote that may be half of a doubled one, where to cut, and the lines before."""
-        quotes, inside = self._structure(data)
+        quotes, opened = self.structure(data)
+        inside = self._inside ^ (len(quotes) % 2 == 1)
         if len(quotes) and not inside and quotes[-1] == len(data) - 1:
             data, quotes, inside, self._held = data[:-1], quotes[:-1], True, b'"' + self._held
         ends = line_ends(data)
         within = (np.searchsorted(quotes, ends) + self._inside) % 2 == 1
-        self._inside, self._quotes, self._breaks = inside, True, self._breaks or bool(within.any())
         outside = ends[~within]
         cut = int(outside[-1]) + 1 if len(outside) else 0
+        if opened >= 0:
+            self._opened = opened - cut if cut else self._size + opened
+        self._inside, self._quotes, self._breaks = inside, True, self._breaks or bool(within.any())
         return data, cut, int(np.searchsorted(ends, cut))
 
-    def _structure(self, data: bytes) -> tuple[Places, bool]:
-        """Return where the quotes are that open and close cells, in turn, and whether the data end inside some."""
+    def structure(self, data: bytes) -> tuple[Places, int]:
+        """Return where the quotes are that open and close cells, in turn, and the last that opens one, or −1."""
         found, values = places_of(_QUOTE, data), np.frombuffer(data, np.uint8)
         opening, closing = (found[1::2], found[::2]) if self._inside else (found[::2], found[1::2])
         before, after = values[opening - 1], values[closing[closing < len(data) - 1] + 1]
-        after_another = False
+        inner = False
         if len(opening) and opening[0] == 0:
-            before[0], after_another = self._last, self._last == _QUOTE  # one inside a cell: others are held back
+            before[0], inner = self._last, self._last == _QUOTE  # that one was inside a cell: others are held back
         # As a rule all quotes do, where a doubled one is said to close a cell and to open it again.
-        if self._around[before].all() and self._around[after].all() and not after_another:
-            return found, self._inside ^ (len(found) % 2 == 1)
-        return self._structure_one_by_one(data, found.tolist())
+        if self._around[before].all() and self._around[after].all() and not inner:
+            first = opening[before != _QUOTE]
+            return found, int(first[-1]) if len(first) else -1
+        return self._structure_one_by_one(data, found)
 
-    def _structure_one_by_one(self, data: bytes, found: list[int]) -> tuple[Places, bool]:
+    def _structure_one_by_one(self, data: bytes, found: Places) -> tuple[Places, int]:
         """Do the same where quotes stand inside cells, too."""
-        inside, kept, number = self._inside, [], 0
-        while number < len(found):
-            at = found[number]
-            number += 1
-            if not inside:
-                if (data[at - 1] if at else self._last) in self._ends:
-                    inside = True
+        inside, opened, doubled, kept = self._inside, -1, False, array("q")
+        for start in range(0, len(found), _PART):  # a list of all of them would be large
+            for at in found[start : start + _PART].tolist():
+                if doubled:
+                    doubled = False
+                elif not inside:
+                    if (data[at - 1] if at else self._last) in self._ends:
+                        inside, opened = True, at
+                        kept.append(at)
+                elif at + 1 == len(data) or data[at + 1] in self._ends:
+                    inside = False
                     kept.append(at)
-            elif at + 1 == len(data) or data[at + 1] in self._ends:
-                inside = False
-                kept.append(at)
-            elif data[at + 1] == _QUOTE:
-                number += 1
-            else:
-                opened = self._line_of(self._size + kept[-1] if kept else self._opening(), data)
-                line = self._line_of(self._size + at, data)
-                self._fail(
-                    f"expected a delimiter or a line end after the quote in line {line} that closes a cell opened in "
-                    f"line {opened}: {_STRAY}"
-                )
-        return np.array(kept, np.intp), inside
+                elif data[at + 1] == _QUOTE:
+                    doubled = True
+                else:
+                    self._fail_after(data, at, opened)
+        return np.array(kept, np.intp), opened
 
-    def _opening(self) -> int:
-        """Return where the quote is that opened the cell in which the unfinished record ends."""
-        text = b"".join(self._parts)
-        again = Records(self._label, chr(next(iter(self._ends - {_NEWLINE, _RETURN}))))
-        places, _ = again._structure_one_by_one(text, places_of(_QUOTE, text).tolist())
-        return int(places[-1])
+    def _fail_after(self, data: bytes, at: int, opened: int) -> NoReturn:
+        begun = self._line_of(self._size + opened if opened >= 0 else self._opened, data)
+        line = self._line_of(self._size + at, data)
+        self._fail(
+            f"expected a delimiter or a line end after the quote in line {line} that closes a cell opened in "
+            f"line {begun}: {_STRAY}"
+        )
 
     def _taken(self, data: bytes, cut: int, lines: int) -> Block | None:
         """Keep what is not whole, return what is: it ends so many lines further."""
@@ -149,7 +151,7 @@ class Records:
             self._size += len(data)
             if self._size > LONGEST:
                 what = "the quote opened in line {} to be closed" if self._inside else "an end of line {}"
-                line = self._line_of(self._opening() if self._inside else 0)
+                line = self._line_of(self._opened if self._inside else 0)
                 self._fail(f"expected {what.format(line)}, got {self._size} bytes without it.")
             return None
         text = b"".join([*self._parts, memoryview(data)[:cut]])  # one copy of megabytes, not two
@@ -170,7 +172,7 @@ class Records:
 
 def line_of_record(block: Block, delimiter: str, number: int) -> int:
     """Return the line in which a record of a block begins: the first that is not blank has number 1."""
-    quotes, _ = Records("", delimiter)._structure(block.text)
+    quotes, _ = Records("", delimiter).structure(block.text)
     ends = line_ends(block.text)
     outside, start = ends[np.searchsorted(quotes, ends) % 2 == 0], 0
     for end in [*outside.tolist(), len(block.text)]:
