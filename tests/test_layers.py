@@ -13,7 +13,7 @@ LAYERS = [
     {"kernels"},
     {"errors", "values"},
     {"locks", "memory", "text"},
-    {"atomic", "foreign"},
+    {"atomic", "foreign", "frame_columns"},
     {"arguments", "elsewhere", "random", "rows", "compiling", "threads", "frequencies", "octaves", "signatures"},
     {"structured", "seeded"},
     {"drawing"},

@@ -33,7 +33,9 @@ def test_missing_values_of_pandas_become_nan():
         (7, "0 dimension"),
         ([[1.0], [1.0, 2.0]], "rows of numbers"),
         ([["a", "b"]], "real numbers"),
-        (np.array([["a", 1]], object), "values that are none"),
+        (np.array([["a", 1]], object), r"got 'a' \(str\) at row 0, column 0"),
+        (np.array([[{}, 1]], object), "values that are none"),
+        ([[10**400, 1]], "values that are none"),
         (np.zeros((1, 1), complex), "real numbers"),
         (np.zeros((1, 1), "datetime64[s]"), "real numbers"),
         (scipy.sparse.eye(3), "toarray"),
@@ -62,6 +64,7 @@ def test_whole_weights_become_integers():
     [
         ([1.0], "shape"),
         ([[1.0, 1.0]], "shape"),
+        ([[1.0], [1.0, 2.0]], "one sample_weight a row"),
         ([1.0, -1.0], "subtract their sketch"),
         ([1.0, np.nan], "finite"),
         (["a", "b"], "numbers"),

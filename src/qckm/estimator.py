@@ -29,7 +29,7 @@ from qckm.nearest import distances, nearest
 from qckm.operator import SketchOperator
 from qckm.planning import Plan, decoder_seed, plan_operator
 from qckm.random import as_seed
-from qckm.rows import Floats, as_rows, require_finite
+from qckm.rows import Floats, as_rows, require_finite, require_no_mask, undisguised
 from qckm.runs import OnBad
 from qckm.scale import Pilot, draw_pilot
 from qckm.signatures import SIGNATURES, Signature
@@ -322,11 +322,12 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
 
     def _validate(self, X: Any, reset: bool) -> npt.NDArray[Any]:
         # Finiteness is checked where the rows are read anyway, and there the error can say which row.
-        return as_rows(validate_data(self, X, reset=reset, dtype="numeric", ensure_all_finite=False))
+        return as_rows(validate_data(self, undisguised(X), reset=reset, dtype="numeric", ensure_all_finite=False))
 
     def _validate_weights(self, sample_weight: Any, rows: npt.NDArray[Any]) -> Floats | None:
         if sample_weight is None:
             return None
+        require_no_mask(sample_weight)
         weights: Floats = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
         if not weights.any():
             raise RowsError("Expected some sample_weight > 0, got zeros only: there are no rows to sketch.")

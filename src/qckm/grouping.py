@@ -15,8 +15,10 @@ from qckm.operator import SketchOperator
 from qckm.runs import OnBad, sketch_batch
 from qckm.sketch import Sketch
 from qckm.sources import Batch, Position
-from qckm.sources.arrow import columns_of, rows_of
+from qckm.sources.arrow import columns_of, require_valid, rows_of
 from qckm.sources.frames import is_frame, read_frame
+from qckm.sources.guard import reading
+from qckm.sources.selecting import resolve
 from qckm.sources.source import BATCH_BYTES
 from qckm.sources.table import Rows, Selection
 
@@ -25,7 +27,7 @@ def sketch_by(
     operator: SketchOperator,
     table: Any,
     by: str | Sequence[str],
-    columns: Sequence[str] | None = None,
+    columns: Sequence[str | int] | None = None,
     on_bad: OnBad = "error",
 ) -> dict[Any, Sketch]:
     """Sketch a table group by group: a sketch of each device, day or customer, to be merged or decoded on its own.
@@ -38,8 +40,8 @@ def sketch_by(
         them, whose hive partitions are columns.
     by : str or sequence of str
         The column, or columns, that make the groups.
-    columns : sequence of str, optional
-        The columns to sketch; by default those that the operator knows, or all others.
+    columns : sequence of str or int, optional
+        The columns to sketch, by name or position; by default those that the operator knows, or all others.
     on_bad : {"error", "skip"}
         As in `sketch_source`.
 
@@ -65,7 +67,7 @@ def sketch_by(
     selection = _selected(reader.schema, keys, columns, operator, label)
     found: dict[Any, Sketch] = {}
     row = 0
-    for batch in _batches(reader, len(selection.names)):
+    for batch in _batches(reader, [*keys, *selection.names], label):
         rows = rows_of(batch, selection)
         try:
             for key, part in _groups(batch, keys, rows):
@@ -84,10 +86,8 @@ def _opened(table: Any) -> tuple[pa.RecordBatchReader, str]:
     if isinstance(table, (str, os.PathLike)):
         import pyarrow.dataset as ds
 
-        try:
+        with reading(os.fspath(table), "expected Parquet"):
             return ds.dataset(os.fspath(table), partitioning="hive").scanner().to_reader(), os.fspath(table)
-        except pa.ArrowException as error:
-            raise SourceError(f"{os.fspath(table)}: expected Parquet: {error}") from error
     if engine_of(table):
         raise SourceError(
             f"Groups of rows held by {engine_of(table)} are sketched there, with its own grouping: docs/scaling-out.md "
@@ -95,14 +95,22 @@ def _opened(table: Any) -> tuple[pa.RecordBatchReader, str]:
         )
     if not is_frame(table):
         raise SourceError(f"Expected a table with named columns or a path, got {type(table).__name__}.")
-    return read_frame(table), type(table).__name__
+    label = type(table).__name__
+    with reading(label, "cannot be turned into Arrow columns"):
+        return read_frame(table), label
 
 
 def _selected(
-    schema: pa.Schema, keys: tuple[str, ...], columns: Sequence[str] | None, operator: SketchOperator, label: str
+    schema: pa.Schema, keys: tuple[str, ...], columns: Sequence[str | int] | None, operator: SketchOperator, label: str
 ) -> Selection:
     held = {column.name: column for column in columns_of(schema)}
-    names = columns or operator.feature_names or [name for name in held if name not in keys]
+    if columns:
+        names = resolve(columns, schema.names)
+    else:
+        names = list(operator.feature_names or [name for name in held if name not in keys])
+    twice = [name for name in (*keys, *names) if schema.names.count(name) > 1]
+    if twice or len(set(names)) != len(names):
+        raise SourceError(f"{label}: expected each column once, got {', '.join((twice or names)[:30])}.")
     missing = [name for name in (*keys, *names) if name not in held]
     if missing:
         raise SourceError(f"{label}: expected the column(s) {', '.join(missing)}, got {', '.join(list(held)[:30])}.")
@@ -117,22 +125,29 @@ def _selected(
     return Selection(tuple(names))
 
 
-def _batches(reader: pa.RecordBatchReader, width: int) -> Iterator[pa.RecordBatch]:
-    height = max(1, BATCH_BYTES // (8 * width))
-    for batch in reader:
-        for start in range(0, batch.num_rows, height):
-            yield batch.slice(start, height)
+def _batches(reader: pa.RecordBatchReader, names: Sequence[str], label: str) -> Iterator[pa.RecordBatch]:
+    """Yield batches of a bounded size whose columns are checked: those that are read, keys too."""
+    height = max(1, BATCH_BYTES // (8 * len(names)))
+    with reading(label):
+        for batch in reader:
+            require_valid(batch, names, label)
+            for start in range(0, batch.num_rows, height):
+                yield batch.slice(start, height)
 
 
 def _groups(batch: pa.RecordBatch, keys: tuple[str, ...], rows: Rows) -> Iterator[tuple[tuple[Any, ...], Rows]]:
     """Yield each group of a batch: its key and its rows, sorted together so that they are sketched in one go."""
-    codes = np.zeros(batch.num_rows, np.int64)
+    codes, n_codes = np.zeros(batch.num_rows, np.int64), 1
     for name in keys:
         encoded = batch.column(name)
         if not pa.types.is_dictionary(encoded.type):
             encoded = encoded.dictionary_encode(null_encoding="encode")
         indices = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
-        codes = codes * (len(encoded.dictionary) + 1) + indices
+        n_values = len(encoded.dictionary) + 1
+        if n_codes * n_values >= 2**63:  # renumbered, lest groups fall together
+            codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+            n_codes = batch.num_rows
+        codes, n_codes = codes * n_values + indices, n_codes * n_values
     _, first, which = np.unique(codes, return_index=True, return_inverse=True)
     order = np.argsort(which, kind="stable")
     stops = np.cumsum(np.bincount(which))

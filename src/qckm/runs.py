@@ -35,8 +35,8 @@ def sketch_source(operator: SketchOperator, data: Any, columns: Any = None, on_b
     data : Source, or anything `qckm.open_source` opens
         Paths, globs and folders of Parquet, CSV, Arrow or NumPy files, frames, arrays, tensors. Dask collections, Spark
         DataFrames and Ray datasets are sketched where they are.
-    columns : sequence of str, optional
-        The columns to read; by default those that the operator knows, or all.
+    columns : sequence of str or int, optional
+        The columns to read, by name or position; by default those that the operator knows, or all.
     on_bad : {"error", "skip"}
         What to do with rows that hold a null, a NaN or an infinity: refuse, naming file, row and column, or leave them
         out and count them in `skipped`.

@@ -229,7 +229,7 @@ def test_19_a_checkpoint_behind_all_inputs_is_refused(tmp_path, monkeypatch, cap
     from qckm.cli.sketching import Job, _options
     from qckm.planning import Plan
 
-    job = Job(("rows.csv",), None, "auto", "error", Plan(scale=1.0, n_frequencies=5), None, "o.qckm", True, 10.0)
+    job = Job(("rows.csv",), None, None, "auto", "error", Plan(scale=1.0, n_frequencies=5), None, "o.qckm", True, 10.0)
     state = State(qckm.load("o.qckm").operator.empty(), Position(1, 0))
     checkpoints.save(Checkpoint(state, (Stamp.of("rows.csv"),), _options(job, None)), "o.qckm.checkpoint")
     assert run([*SKETCH, "--resume"]) == 1

@@ -25,6 +25,7 @@ def command(
     operator_file: str,
     output: str | None,
     columns: Any,
+    header: bool | None,
     dtype: str,
     on_bad: Any,
     talk: Talk,
@@ -37,8 +38,8 @@ def command(
       qckm encode - --operator fleet.qckm < readings.csv | qckm pool - --operator fleet.qckm -o sum.qckm
     """
     target = sketching.sketch_output(output)
-    job = sketching.Job(data, columns, dtype, on_bad, Plan(), operator_file, None, False, 0)
-    source, operator = sketching.open_job(job)
+    job = sketching.Job(data, columns, header, dtype, on_bad, Plan(), operator_file, None, False, 0)
+    source, operator = sketching.open_job(job, talk)
     assert operator is not None
     require_columns(operator, source)
     rows = skipped = 0

@@ -39,6 +39,7 @@ def command(
     report_output: str | None,
     operator_file: str | None,
     columns: Any,
+    header: bool | None,
     dtype: str,
     on_bad: Any,
     decoder: str,
@@ -66,6 +67,7 @@ def command(
     job = sketching.Job(
         data,
         columns,
+        header,
         dtype,
         on_bad,
         wishes,

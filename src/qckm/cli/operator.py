@@ -26,6 +26,7 @@ def command(
     clusters: int | None,
     operator_file: str | None,
     columns: Any,
+    header: bool | None,
     dtype: str,
     talk: Talk,
     **plan: Any,
@@ -50,8 +51,8 @@ def command(
         wishes = Plan(n_clusters=clusters, **plan)
         if clusters is None and None in (wishes.scale, wishes.n_frequencies):
             raise click.UsageError("Give the number of clusters (-k), or both --scale and --frequencies.")
-        job = sketching.Job(data, columns, dtype, "error", wishes, None, None, False, 0)
-        planned = draw_operator(sketching.open_job(job)[0], wishes)
+        job = sketching.Job(data, columns, header, dtype, "error", wishes, None, None, False, 0)
+        planned = draw_operator(sketching.open_job(job, talk)[0], wishes)
         for words in planned.words:
             talk.say(words)
         operator = planned.operator

@@ -68,13 +68,31 @@ class Scale(click.FloatRange):
 
 data_argument = click.argument("data", type=Input(), nargs=-1, required=True, metavar="DATA...")
 
+
+def _together(_: click.Context, __: click.Parameter, given: tuple[tuple[str, ...], ...]) -> tuple[str, ...] | None:
+    """Add up what was given in several options."""
+    return tuple(name for names in given for name in names) or None
+
+
+columns_option = click.option(
+    "--columns",
+    "-c",
+    type=ColumnNames(),
+    multiple=True,
+    callback=_together,
+    help="Columns to read, by name, or by position (0,1,…) where none has that name; may be given several times. "
+    "[default: the operator's or model's, or all]",
+)
+
+header_option = click.option(
+    "--header/--no-header",
+    default=None,
+    help="Whether the first line of a CSV holds names. [default: if there is text in it]",
+)
+
 column_options = _chain(
-    click.option(
-        "--columns",
-        "-c",
-        type=ColumnNames(),
-        help="Columns to read, by name (or 0,1,…). [default: the operator's or model's, or all]",
-    ),
+    columns_option,
+    header_option,
     click.option(
         "--dtype",
         type=click.Choice(["auto", "float32", "float64"]),

@@ -11,7 +11,7 @@ import numpy as np
 
 from qckm.cli import options
 from qckm.cli.paths import Input, Output
-from qckm.cli.talk import Talk, talk_options
+from qckm.cli.talk import Talk, say_assumptions, talk_options
 from qckm.cli.writing import writing
 from qckm.errors import RowsError, SourceError
 from qckm.models import Model, load_model
@@ -36,6 +36,7 @@ def command(
     output: str | None,
     distance: bool,
     columns: Any,
+    header: bool | None,
     dtype: str,
     on_bad: str,
     talk: Talk,
@@ -51,7 +52,8 @@ def command(
     """
     target = output or "-"
     model = load_model(model_file)
-    source = open_source(list(data), columns, dtype, usual=model.feature_names)
+    source = open_source(list(data), columns, dtype, model.feature_names, header)
+    say_assumptions(source, talk)
     if source.n_features != model.centers.shape[1]:
         raise SourceError(
             f"Expected {model.centers.shape[1]} columns, as the model has, got {source.n_features}: choose --columns."

@@ -9,7 +9,7 @@ import numpy as np
 
 from qckm.cli import options
 from qckm.cli.paths import Input, Output
-from qckm.cli.talk import Talk, talk_options
+from qckm.cli.talk import Talk, say_assumptions, talk_options
 from qckm.cli.writing import write_bytes
 from qckm.models import Model, load_model
 from qckm.report import render
@@ -24,9 +24,12 @@ _SAMPLE = 2000
     "--data", type=Input(), multiple=True, help="Data to draw a sample of rows from, for the map and the verdict."
 )
 @click.option("--output", "-o", type=Output(), help="The HTML file. [default: stdout]")
-@click.option("--columns", "-c", type=options.ColumnNames(), help="Columns of the data. [default: the model's]")
+@options.columns_option
+@options.header_option
 @talk_options
-def command(model_file: str, data: tuple[str, ...], output: str | None, columns: Any, talk: Talk) -> None:
+def command(
+    model_file: str, data: tuple[str, ...], output: str | None, columns: Any, header: bool | None, talk: Talk
+) -> None:
     """Write one self-contained HTML page about MODEL: no script, no network, nothing beside it.
 
     \b
@@ -35,7 +38,9 @@ def command(model_file: str, data: tuple[str, ...], output: str | None, columns:
       qckm report model.json --data 'data/*.parquet' -o report.html
     """
     model = load_model(model_file)
-    source = open_source(list(data), columns, usual=model.feature_names) if data else None
+    source = open_source(list(data), columns, usual=model.feature_names, header=header) if data else None
+    if source is not None:
+        say_assumptions(source, talk)
     size = write_report(model, source, output or "-")
     talk.say(f"{output or 'report'}: {size:,} bytes")
     talk.facts({"output": output, "bytes": size})

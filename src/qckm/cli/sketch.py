@@ -37,6 +37,7 @@ def command(
     clusters: int | None,
     operator_file: str | None,
     columns: Any,
+    header: bool | None,
     dtype: str,
     on_bad: Any,
     resume: bool,
@@ -67,9 +68,11 @@ def command(
     if every and target == "-":
         raise click.UsageError("Snapshots need a name: -o snapshot.qckm, or -o 'snapshots/{time}.qckm'.")
     if engine or address:
-        _sketch_elsewhere(
-            data, columns, dtype, on_bad, wishes, operator_file, target, engine, address, resume, every, talk
-        )
+        if resume or every or dtype != "auto" or header is not None:
+            raise click.UsageError(
+                "--resume, --every, --dtype and --header are for data that this process reads: leave out --engine."
+            )
+        _sketch_elsewhere(data, columns, on_bad, wishes, operator_file, target, engine, address, talk)
         return
     number = 0
 
@@ -84,7 +87,16 @@ def command(
         talk.say(f"{name()}: {sketch.count:,} rows so far")
 
     job = sketching.Job(
-        data, columns, dtype, on_bad, wishes, operator_file, None if target == "-" else target, resume, checkpoint_every
+        data,
+        columns,
+        header,
+        dtype,
+        on_bad,
+        wishes,
+        operator_file,
+        None if target == "-" else target,
+        resume,
+        checkpoint_every,
     )
     done = sketching.sketch_job(job, talk, every=every, snapshot=snapshot)
     number += 1
@@ -100,24 +112,17 @@ def command(
 def _sketch_elsewhere(
     data: tuple[str, ...],
     columns: Any,
-    dtype: str,
     on_bad: Any,
     plan: Plan,
     operator_file: str | None,
     target: str,
     engine: str | None,
     address: str | None,
-    resume: bool,
-    every: float | None,
     talk: Talk,
 ) -> None:
     """Have an engine read the data and sketch them where they are."""
     if engine is None:
         raise click.UsageError("--address is that of an engine: name it with --engine dask, spark or ray.")
-    if resume or every or dtype != "auto":
-        raise click.UsageError(
-            "--resume, --every and --dtype are for data that this process reads: leave out --engine."
-        )
     if "-" in data:
         raise click.UsageError("Standard input is here, not where the engine is: leave out --engine.")
     done = elsewhere.sketch_paths(elsewhere.Work(data, columns, on_bad, plan, operator_file), engine, address, talk)

@@ -14,7 +14,7 @@ import click
 from qckm import checkpoints, files, foreign
 from qckm.checkpoints import Checkpoint
 from qckm.cli.progress import Progress
-from qckm.cli.talk import Talk, size
+from qckm.cli.talk import Talk, say_assumptions, size
 from qckm.cli.writing import updating, write_bytes
 from qckm.decode import Hints
 from qckm.decode.room import require_room
@@ -33,6 +33,7 @@ class Job:
 
     data: tuple[str, ...]
     columns: tuple[str, ...] | None
+    header: bool | None
     dtype: str
     on_bad: OnBad
     plan: Plan
@@ -68,11 +69,13 @@ def parse_sketch(data: bytes, label: str) -> Sketch:
         return files.loads(data)
 
 
-def open_job(job: Job) -> tuple[Source, SketchOperator | None]:
-    """Open the data and the operator's file; the operator's columns are the default."""
+def open_job(job: Job, talk: Talk) -> tuple[Source, SketchOperator | None]:
+    """Open the data and the operator's file; the operator's columns are the default. Say what was assumed."""
     operator = load_operator(job.operator_file) if job.operator_file else None
     usual = operator.feature_names if operator is not None else None
-    return open_source(list(job.data), job.columns, job.dtype, usual), operator
+    source = open_source(list(job.data), job.columns, job.dtype, usual, job.header)
+    say_assumptions(source, talk)
+    return source, operator
 
 
 def sketch_job(
@@ -80,7 +83,7 @@ def sketch_job(
 ) -> Sketched:
     """Sketch the data of a job. `snapshot(sketch)` is called every so many seconds, where that is asked for."""
     began = time.perf_counter()
-    source, operator = open_job(job)
+    source, operator = open_job(job, talk)
     if job.resume and (source.once or job.output is None):
         raise click.UsageError("--resume needs files, which can be read again, and an output (-o).")
     if job.output is not None and not files.is_device(job.output):
@@ -184,6 +187,7 @@ def _options(job: Job, operator: SketchOperator | None) -> dict[str, Any]:
     """Return what must be the same for a run to be continued, as JSON gives it back."""
     return {
         "columns": None if job.columns is None else list(job.columns),
+        "header": job.header,
         "dtype": job.dtype,
         "on_bad": job.on_bad,
         "operator": None if operator is None else operator.fingerprint,

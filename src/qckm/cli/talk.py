@@ -12,6 +12,7 @@ import click
 
 from qckm.cli import echo
 from qckm.cli.paths import require_apart
+from qckm.sources import Source
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,12 @@ def talk_options(verb: Callable[..., Any]) -> Callable[..., Any]:
         return verb(talk=Talk(quiet, as_json), **arguments)
 
     return with_talk
+
+
+def say_assumptions(source: Source, talk: Talk) -> None:
+    """Say what was taken for granted on opening data, and how to say otherwise."""
+    for words in source.assumptions:
+        talk.say(f"{words}; if that is wrong, use --header, --no-header or --columns")
 
 
 def size(number: float) -> str:

@@ -10,8 +10,10 @@ import pyarrow as pa
 
 from qckm.engines.jobs import Block
 from qckm.errors import RowsError
-from qckm.rows import as_weights
-from qckm.sources.arrow import rows_of
+from qckm.frame_columns import is_arrow_number
+from qckm.rows import as_rows, as_weights
+from qckm.sources.arrow import numbers_of, require_valid, rows_of
+from qckm.sources.guard import reading
 from qckm.sources.source import BATCH_BYTES
 from qckm.sources.table import Rows, Selection
 
@@ -46,9 +48,10 @@ def _together(blocks: list[Block]) -> Block:
 
 
 def _each(batches: Iterable[Any], columns: Sequence[str], weight: str | None, vector: bool) -> Iterator[Block]:
-    selection = Selection(tuple(columns))
+    selection, read = Selection(tuple(columns)), [*columns, *([] if weight is None else [weight])]
     for held in batches:
         for batch in held.to_batches() if isinstance(held, pa.Table) else [held]:
+            require_valid(batch, read, "a batch of the engine's")
             width = 8 * (64 if vector else len(columns))
             height = max(1, BATCH_BYTES // width)
             for start in range(0, batch.num_rows, height):
@@ -59,13 +62,18 @@ def _each(batches: Iterable[Any], columns: Sequence[str], weight: str | None, ve
 
 def vectors_of(column: Any) -> Rows:
     """Return a column of lists, all of one length, as rows; a missing list is a row of NaN."""
+    with reading("a column of vectors", "expected Arrow data"):
+        column.validate(full=True)
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if isinstance(column, pa.ExtensionArray):  # Ray's tensors
-        return np.asarray(column.to_numpy(zero_copy_only=False)).reshape(len(column), -1)
+        with reading("a column of tensors", "expected tensors of one shape"):
+            return as_rows(np.asarray(column.to_numpy(zero_copy_only=False)).reshape(len(column), -1))
     kind = column.type
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
         raise RowsError(f"Expected a column of vectors, got one of type {kind}: name several columns instead.")
+    if not is_arrow_number(kind.value_type):
+        raise RowsError(f"Expected vectors of numbers, got {kind}: convert them first.")
     # One nested type less to deal with: fixed sizes have no offsets, and hide values behind nulls.
     lists = column.cast(pa.large_list(kind.value_type))
     lengths = lists.value_lengths().drop_null()
@@ -75,9 +83,7 @@ def vectors_of(column: Any) -> Rows:
     if any(length != width for length in lengths.unique().to_pylist()):
         raise RowsError(f"Expected vectors of {width} numbers, got some of {sorted(lengths.unique().to_pylist())}.")
     rows = np.full((len(lists), width), np.nan)
-    rows[lists.is_valid().to_numpy(zero_copy_only=False)] = (
-        lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)
-    )
+    rows[lists.is_valid().to_numpy(zero_copy_only=False)] = numbers_of(lists.flatten()).reshape(-1, width)
     return rows
 
 

@@ -26,11 +26,12 @@ from qckm.engines.partitions import Partitions, select_names
 from qckm.engines.sampling import PARTS, choose_parts
 from qckm.engines.sketching import SketchJob
 from qckm.errors import RowsError, SourceError
+from qckm.frame_columns import column_names
 from qckm.kernels.threads import count_threads
 from qckm.models import Model, read_model, to_json
 from qckm.nearest import distances
 from qckm.operator import SketchOperator
-from qckm.rows import Floats, as_rows, as_weights, column_names
+from qckm.rows import Floats, as_rows, as_weights
 from qckm.runs import OnBad
 from qckm.scale import Pilot, choose_rows, pilot_of
 from qckm.sketch import Sketch
@@ -282,14 +283,14 @@ def _shipped(what: str, data: bytes) -> Delayed:
 
 def qckm_array_part(rows: Any, weights: Any = None, job: bytes = b"", block_id: tuple[int, ...] = (0,)) -> bytes:
     """Do a job on a block."""
-    heavy = None if weights is None else np.asarray(weights)[:, 0]
+    heavy = None if weights is None else np.asanyarray(weights)[:, 0]  # a mask, if there is one, stays
     return run_part(job, [(as_rows(rows), heavy)], block_id[0])
 
 
 def qckm_frame_part(frame: Any, job: bytes, weights: Any = None, partition_info: dict[str, Any] | None = None) -> bytes:
     """Do a job on a partition."""
     number = partition_info["number"] if partition_info else 0
-    heavy = None if weights is None else np.asarray(weights)
+    heavy = None if weights is None else np.asanyarray(weights)
     return run_part(job, [(as_rows(frame), heavy)], number)
 
 

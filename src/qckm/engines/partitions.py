@@ -20,6 +20,7 @@ from qckm.rows import Floats
 from qckm.runs import OnBad
 from qckm.scale import Pilot, pilot_of
 from qckm.sketch import Sketch
+from qckm.sources.selecting import resolve
 
 _NOT_LAZY = (
     "Only Dask arrays and frames are labelled by predict and transform. On Spark, qckm.engines.spark_ml "
@@ -92,11 +93,11 @@ class Partitions(ABC):
             )
 
 
-def select_names(held: Sequence[Any], columns: Sequence[str] | None, usual: Sequence[str] | None) -> list[Any]:
-    """Return the columns to read: those asked for, else the usual ones if all are there, else all."""
+def select_names(held: Sequence[Any], columns: Sequence[Any] | None, usual: Sequence[str] | None) -> list[Any]:
+    """Return the columns to read: as asked for, by name or position, else the usual ones if all are there, else all."""
     if columns is None and usual is not None and set(usual) <= set(held):
         columns = usual
-    wanted = list(held if columns is None else columns)
+    wanted = list(held) if columns is None else resolve(columns, held)
     missing = [str(name) for name in wanted if name not in held]
     if missing:
         raise SourceError(

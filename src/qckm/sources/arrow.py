@@ -1,25 +1,46 @@
-"""Arrow columns to rows: what is a number, and how nulls become NaN."""
+"""Arrow columns to rows: checked before they are read, what is a number, and how nulls become NaN."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from qckm.errors import SourceError
+from qckm.frame_columns import is_arrow_number
+from qckm.sources.guard import reading
 from qckm.sources.table import Column, Rows, Selection
 
 
 def columns_of(schema: pa.Schema) -> list[Column]:
     """List the columns of a schema."""
-    return [Column(field.name, _is_numeric(field.type), str(field.type)) for field in schema]
+    return [
+        Column(field.name, numeric := is_arrow_number(field.type), str(field.type), readable=numeric)
+        for field in schema
+    ]
+
+
+def require_valid(batch: pa.RecordBatch, names: Sequence[str], label: str) -> None:
+    """Refuse a batch of which columns that will be read say what their buffers do not hold.
+
+    Arrow believes what the data say of themselves: how many rows there are, where a list ends, which entry of a
+    dictionary is meant. To read on would be to read memory that is not theirs.
+    """
+    with reading(label, "expected Arrow data, got a damaged batch"):
+        columns = [batch.column(name) for name in dict.fromkeys(names)]
+        for name, column in zip(dict.fromkeys(names), columns, strict=True):
+            if len(column) != batch.num_rows:
+                raise SourceError(f"{label}: expected {batch.num_rows} values in column {name!r}, got {len(column)}.")
+            column.validate(full=True)
 
 
 def rows_of(batch: pa.RecordBatch, selection: Selection, extra: dict[str, float] | None = None) -> Rows:
     """Return the selected columns as rows (rows, n), each column contiguous: kernels read any layout, copies cost.
 
-    `extra` are columns that the batch does not hold, of one value each: the keys of hive partitions.
+    The batch has been checked (`require_valid`). `extra` are columns that it does not hold, of one value each: the keys
+    of hive partitions.
     """
     constants = extra or {}
     arrays = {name: batch.column(name) for name in selection.names if name not in constants}
@@ -29,32 +50,24 @@ def rows_of(batch: pa.RecordBatch, selection: Selection, extra: dict[str, float]
         if name in constants:
             out[place] = constants[name]
         else:
-            with np.errstate(over="ignore"):  # a number too large for float32 becomes infinity, a bad row
-                out[place] = _numbers(arrays[name], name)
+            # A number too large for float32 becomes infinity, a bad row; a NaN that signals is a NaN.
+            with np.errstate(over="ignore", invalid="ignore"):
+                out[place] = numbers_of(arrays[name], f" in column {name!r}")
     return out.T
 
 
-def _numbers(array: Any, name: str) -> Rows:
+def numbers_of(array: Any, place: str = "") -> Rows:
     """Return a column as numbers; its nulls are NaN."""
+    if not is_arrow_number(array.type):
+        raise SourceError(f"Expected numbers{place}, got the type {array.type}. Convert it first.")
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    kind = array.type
-    try:
-        if pa.types.is_boolean(kind):
-            array = array.cast(pa.uint8())
-        elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-            array = array.cast(pa.float64())
-    except pa.ArrowException as error:
-        raise SourceError(f"Column {name!r} of type {kind} cannot be read as numbers: {error}") from error
+    if pa.types.is_boolean(array.type):
+        array = array.cast(pa.uint8())
+    elif not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):  # decimals, nulls
+        array = array.cast(pa.float64())
     numbers: Rows = array.to_numpy(zero_copy_only=False)
     return numbers
-
-
-def _is_numeric(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        return _is_numeric(kind.value_type)
-    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_null)
-    return any(test(kind) for test in tests)
 
 
 def _fits_single(kind: pa.DataType) -> bool:

@@ -7,25 +7,27 @@ from typing import Any
 
 import pyarrow as pa
 
-from qckm.errors import SourceError
 from qckm.sources.ipc import BatchesTable
 
 _BATCH_ROWS = 1 << 16
 
 
 def open_frame(frame: Any) -> BatchesTable:
-    """Return the table of a frame; nothing of its library is imported that is not there already."""
+    """Return the table of a frame; nothing of its library is imported that is not there already.
+
+    What it hands over is checked batch by batch (`arrow.require_valid`): lengths, offsets, dictionaries. The addresses
+    of a C stream are not: nobody can, and its library is trusted with them.
+    """
     label = f"{type(frame).__module__.split('.')[0]} {type(frame).__name__}"
 
     def batches() -> tuple[pa.Schema, Iterator[Any], Callable[[], int]]:
         reader = read_frame(frame)
         return reader.schema, iter(reader), lambda: 0
 
-    try:
-        # A reader is used up by reading it; frames and relations give a new one each time.
-        table = BatchesTable(label, batches, once=isinstance(frame, pa.RecordBatchReader))
-    except (TypeError, ValueError) as error:  # columns of mixed objects
-        raise SourceError(f"{label}: cannot be turned into Arrow columns: {error} Select the columns first.") from error
+    # A reader is used up by reading it; frames and relations give a new one each time.
+    used_up = isinstance(frame, pa.RecordBatchReader)
+    # Columns of mixed objects cannot.
+    table = BatchesTable(label, batches, used_up, "cannot be turned into Arrow columns; select some first")
     length = getattr(frame, "num_rows", None)
     if length is None and hasattr(frame, "__len__") and not hasattr(frame, "fetchall"):
         length = len(frame)

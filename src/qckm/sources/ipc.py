@@ -1,17 +1,28 @@
-"""Arrow IPC: files (Feather), which hold their batches in any order, and streams, also from a pipe."""
+"""Arrow batches: of IPC files (Feather) and streams, also from a pipe, and of whatever else hands some over.
+
+Files are read, not mapped: one that is cut short while it is mapped kills the process (SIGBUS).
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from qckm.errors import SourceError
-from qckm.sources.arrow import columns_of, rows_of
+from qckm.sources.arrow import columns_of, require_valid, rows_of
+from qckm.sources.claims import Batch, batch_of, blocks_of, body_length, metadata_of, require_modest
+from qckm.sources.guard import reading
+from qckm.sources.messages import Messages
 from qckm.sources.raw import Peekable
+from qckm.sources.slices import locate, read_slices
 from qckm.sources.table import Chunk, Column, Selection, Table
+
+_EXPECTED = "expected Arrow data"
+# A batch of more than so many batches of ours is read in parts, where it can be.
+_LARGE = 4
 
 
 class BatchesTable(Table):
@@ -22,56 +33,106 @@ class BatchesTable(Table):
         label: str,
         open_batches: Callable[[], tuple[pa.Schema, Iterator[Any], Callable[[], int]]],
         once: bool = False,
+        expected: str = _EXPECTED,
     ) -> None:
-        self.label, self.once, self._open = label, once, open_batches
+        self.label, self.once, self._open, self._expected = label, once, open_batches, expected
         # Opened for its schema, and read from there: some connections allow one open result at a time.
         self._waiting = self._opened()
-        self._schema = self._waiting[0]
+        self._columns = columns_of(self._waiting[0])
 
     def _opened(self) -> Any:
-        try:
+        with reading(self.label, self._expected):
             return self._open()
-        except (pa.ArrowException, OSError) as error:
-            raise SourceError(f"{self.label}: expected Arrow data: {error}") from error
 
     def columns(self) -> list[Column]:
         """List the columns."""
-        return columns_of(self._schema)
+        return self._columns
 
     def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
         """Yield rows; those before `first_row` are read and dropped."""
         _, batches, taken = self._waiting or self._opened()
         self._waiting = None
-        row = 0
-        try:
-            for batch in batches:
-                start = min(batch.num_rows, max(0, first_row - row))
-                row += batch.num_rows
-                for at in range(start, batch.num_rows, batch_rows):
-                    yield rows_of(batch.slice(at, batch_rows), selection), taken()
-        except (pa.ArrowException, OSError) as error:
-            raise SourceError(f"{self.label}: cannot be read on: {error}") from error
+        yield from _chunks(self.label, batches, taken, selection, first_row, batch_rows)
 
 
-def open_arrow_file(path: str) -> BatchesTable:
-    """Open an Arrow IPC file, mapped."""
-    size = os.path.getsize(path)
+class ArrowFileTable(Table):
+    """An Arrow IPC file. Only the columns that are selected are read, and a large batch of plain numbers in parts."""
 
-    def batches() -> tuple[pa.Schema, Iterator[Any], Callable[[], int]]:
-        reader = pa.ipc.open_file(pa.memory_map(path))
+    def __init__(self, path: str) -> None:
+        self.label = self.path = path
+        self.n_bytes = os.path.getsize(path)
+        with reading(path, _EXPECTED), open(path, "rb") as file:
+            self._batches = self._check(file)
+            with pa.OSFile(path) as again:
+                self._columns = columns_of(pa.ipc.open_file(again).schema)
+
+    def columns(self) -> list[Column]:
+        """List the columns."""
+        return self._columns
+
+    def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
+        """Yield rows; those before `first_row` are read and dropped."""
+        names = [column.name for column in self._columns]
+        options = pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in selection.names])
         done = 0
+        with open(self.label, "rb", buffering=0) as file, pa.OSFile(self.label) as again:
+            reader, schema = pa.ipc.open_file(again, options=options), pa.ipc.open_file(again).schema
 
-        def each() -> Iterator[Any]:
-            nonlocal done
-            for number in range(reader.num_record_batches):
-                done = (number + 1) * size // reader.num_record_batches
-                yield reader.get_batch(number)
+            def each() -> Iterator[Any]:
+                nonlocal done
+                for number in range(len(self._batches)):
+                    done = (number + 1) * (self.n_bytes or 0) // len(self._batches)
+                    parts = self._parts(file, number, schema, selection.names, batch_rows)
+                    yield from parts or [reader.get_batch(number)]
 
-        return reader.schema, each(), lambda: done
+            yield from _chunks(self.label, each(), lambda: done, selection, first_row, batch_rows)
 
-    table = BatchesTable(path, batches)
-    table.path, table.n_bytes = path, size
-    return table
+    def _parts(
+        self, file: Any, number: int, schema: pa.Schema, names: Sequence[str], batch_rows: int
+    ) -> Iterator[Any] | None:
+        """Check a batch; return it in parts where it is large and can be read so."""
+        start, length = self._batches[number]
+        batch = self._check_message(file, start, length)
+        if batch is None or batch.rows <= _LARGE * batch_rows:
+            return None
+        columns = locate(batch, schema, names)
+        if columns is None:
+            return None
+        body = start + length
+        return read_slices(columns, batch.rows, batch_rows, lambda at, size: self._bytes(file, body + at, size))
+
+    def _check(self, file: Any) -> list[tuple[int, int]]:
+        """Return where the batches are; look at the dictionaries, which pyarrow reads with the first one."""
+        end = file.seek(0, os.SEEK_END)
+        tail = self._bytes(file, max(0, end - 10), 10)
+        length = int.from_bytes(tail[:4], "little")
+        if not 0 < length <= end - 10:
+            raise SourceError(f"{self.label}: expected an Arrow file, got one that is cut short or damaged.")
+        dictionaries, batches = blocks_of(self._bytes(file, end - 10 - length, length))
+        for block in dictionaries:
+            self._check_message(file, *block)
+        return batches
+
+    def _check_message(self, file: Any, start: int, length: int) -> Batch | None:
+        """Refuse a message that does not lie in the file, or that unpacks to far more than it is."""
+        metadata = metadata_of(self._bytes(file, start, length))
+        body, size = start + length, body_length(metadata)
+        if body + size > (self.n_bytes or 0):
+            raise SourceError(f"{self.label}: expected a batch of {size} bytes, got a file that ends before.")
+        batch = batch_of(metadata)
+        require_modest(batch, size, lambda offset, many: self._bytes(file, body + offset, many), self.label)
+        return batch
+
+    def _bytes(self, file: Any, start: int, size: int) -> bytes:
+        if not 0 <= start <= start + size <= (self.n_bytes or 0):
+            raise SourceError(f"{self.label}: expected {size} bytes at {start}, got a file of {self.n_bytes}.")
+        file.seek(start)
+        data = bytes(file.read(size))
+        if len(data) != size:
+            raise SourceError(
+                f"{self.label}: expected {size} bytes at {start}, got {len(data)}: the file is cut short."
+            )
+        return data
 
 
 def open_arrow_stream(open_stream: Callable[[], Peekable], label: str, path: str | None = None) -> BatchesTable:
@@ -79,14 +140,15 @@ def open_arrow_stream(open_stream: Callable[[], Peekable], label: str, path: str
 
     def batches() -> tuple[pa.Schema, Iterator[Any], Callable[[], int]]:
         stream = open_stream()
+        messages = Messages(stream, label)
         try:
-            reader = pa.ipc.open_stream(pa.PythonFile(stream, mode="r"))
+            reader = pa.ipc.open_stream(pa.PythonFile(messages, mode="r"))
         except BaseException:
             stream.close()
             raise
 
         def each() -> Iterator[Any]:
-            with stream:
+            with messages:
                 yield from reader
 
         return reader.schema, each(), lambda: stream.taken
@@ -94,3 +156,22 @@ def open_arrow_stream(open_stream: Callable[[], Peekable], label: str, path: str
     table = BatchesTable(label, batches, once=path is None)
     table.path, table.n_bytes = path, os.path.getsize(path) if path else None
     return table
+
+
+def _chunks(
+    label: str,
+    batches: Iterator[Any],
+    taken: Callable[[], int],
+    selection: Selection,
+    first_row: int,
+    batch_rows: int,
+) -> Iterator[Chunk]:
+    """Yield the rows of batches that are checked, from one row on, so many at a time."""
+    row = 0
+    with reading(label, "cannot be read on"):
+        for batch in batches:
+            require_valid(batch, selection.names, label)
+            start = min(batch.num_rows, max(0, first_row - row))
+            row += batch.num_rows
+            for at in range(start, batch.num_rows, batch_rows):
+                yield rows_of(batch.slice(at, batch_rows), selection), taken()

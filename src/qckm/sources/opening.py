@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from qckm.errors import SourceError
+from qckm.sources.guard import reading
 from qckm.sources.raw import SNIFF, Peekable, format_of, open_file, open_stdin
-from qckm.sources.source import Source, Stamp, select
+from qckm.sources.selecting import select
+from qckm.sources.source import Source, Stamp
 from qckm.sources.table import Table
 
 # What a folder is searched for; a file that is named is opened whatever its name.
@@ -20,7 +23,11 @@ _COMPRESSED = (".gz", ".zst", ".bz2", ".lz4")
 
 
 def open_source(
-    data: Any, columns: Sequence[str] | None = None, dtype: str = "auto", usual: Sequence[str] | None = None
+    data: Any,
+    columns: Sequence[str | int] | None = None,
+    dtype: str = "auto",
+    usual: Sequence[str] | None = None,
+    header: bool | None = None,
 ) -> Source:
     """Open rows wherever they are.
 
@@ -30,17 +37,29 @@ def open_source(
         Paths: Parquet, CSV or TSV (plain, gzip, zstd, bz2, lz4), Arrow IPC files and streams, .npy, .npz; folders and
         globs of these, read in the order of their names; "-" for standard input (CSV or an Arrow stream). Arrays:
         NumPy, memory maps, and tensors through DLPack. Frames: pandas, polars (also lazy), Arrow, DuckDB relations.
-    columns : sequence of str, optional
-        The columns to read, in this order; all by default, which must then be numbers. Columns without names are
-        called "0", "1", … The keys of hive partitions (year=2026/…) are columns when named here.
+    columns : sequence of str or int, optional
+        The columns to read, in this order; all by default, which must then be numbers. A whole number, 0 or "0", is a
+        position, unless a column has that very name. Columns without names are called "0", "1", … The keys of hive
+        partitions (year=2026/…) are columns when named here.
     dtype : {"auto", "float32", "float64"}
         What values are read as. "auto": float32 where all columns are, else float64.
     usual : sequence of str, optional
         The columns to read where none are asked for, if columns have names: those of an operator or a model.
+    header : bool, optional
+        Whether the first line of a CSV holds names. By default it does if there is text in it; what was assumed is
+        said by `source.assumptions`.
 
     Returns
     -------
     Source
+        Foreign data are checked before they are read, as far as they can be. What cannot: the addresses that a frame
+        hands over through Arrow's C interface, or a tensor through DLPack. They are memory of this process, and its
+        libraries are trusted with it. A memory map of the caller's own (`numpy.memmap`) must not be cut short.
+
+    Notes
+    -----
+    Values are read as float64, or as float32 where all columns are. Whole numbers beyond 2**53 become the nearest
+    float64, from every format and as an operator takes them in an array.
 
     Examples
     --------
@@ -54,14 +73,13 @@ def open_source(
     several = isinstance(data, (list, tuple)) and all(
         isinstance(one, (str, os.PathLike)) or _is_rows(one) for one in data
     )
-    tables = [table for one in (data if several else [data]) for table in _open(one)]
+    tables = [table for one in (data if several else [data]) for table in _open(one, header)]
     if not tables:
         raise SourceError("Expected data, got none.")
     if sum(table.once for table in tables) and len(tables) > 1:
-        raise SourceError("Expected standard input alone, got other data beside it.")
+        raise SourceError("Expected a pipe alone, such as standard input, got other data beside it.")
     stamps = tuple(Stamp.of(table.path) for table in tables if table.path is not None)
-    wanted = usual if columns is None and tables[0].named else columns
-    return Source(tuple(tables), select(tables, wanted, dtype), stamps)
+    return Source(tuple(tables), select(tables, columns, usual, dtype), stamps)
 
 
 def _is_rows(value: Any) -> bool:
@@ -70,17 +88,18 @@ def _is_rows(value: Any) -> bool:
     return isinstance(value, np.ndarray) or is_frame(value)
 
 
-def _open(data: Any) -> list[Table]:
+def _open(data: Any, header: bool | None) -> list[Table]:
     if isinstance(data, (str, os.PathLike)):
-        return _open_path(os.fspath(data))
+        return _open_path(os.fspath(data), header)
     from qckm.sources import arrays, frames
 
-    if not isinstance(data, np.ndarray):
-        if frames.is_frame(data):
-            return [frames.open_frame(data)]
-        if hasattr(data, "__dlpack__"):
-            data = arrays.from_dlpack(data)
-    return [arrays.ArrayTable(data)]
+    with reading(type(data).__name__):
+        if not isinstance(data, np.ndarray):
+            if frames.is_frame(data):
+                return [frames.open_frame(data)]
+            if hasattr(data, "__dlpack__"):
+                data = arrays.from_dlpack(data)
+        return [arrays.ArrayTable(data)]
 
 
 def paths_of(path: str) -> list[str]:
@@ -91,15 +110,15 @@ def paths_of(path: str) -> list[str]:
     return _files_in(path) if os.path.isdir(path) else [path]
 
 
-def _open_path(path: str) -> list[Table]:
+def _open_path(path: str, header: bool | None) -> list[Table]:
     if path == "-":
-        return [_open_stdin()]
+        return [_open_pipe(open_stdin(), "standard input", header)]
     found = paths_of(path)
     if not found and os.path.isdir(os.path.expanduser(path)):
         raise SourceError(f"{path}: expected data files ({', '.join(_DATA)}) in this folder, found none.")
     if not found:
         raise SourceError(f"{path}: expected files, found none of that pattern.")
-    return [_open_one(name) for name in found]
+    return [_open_one(name, header) for name in found]
 
 
 def _files_in(folder: str) -> list[str]:
@@ -115,59 +134,67 @@ def _files_in(folder: str) -> list[str]:
     return sorted(found)
 
 
-def _open_one(path: str) -> Table:
+def _open_one(path: str, header: bool | None) -> Table:
     """Open a file by what is in it; names of files may say anything."""
-    with open_file(path) as stream:  # raises as open does: the command line says it in a sentence
-        start = stream.peek(SNIFF)
-    kind = format_of(start)
-    if kind == "parquet":
-        from qckm.sources.parquet import ParquetTable
+    stream = open_file(path)  # raises as open does: the command line says it in a sentence
+    if not stat.S_ISREG(os.stat(path).st_mode):  # a named pipe, /dev/stdin: what is read of it is gone
+        return _open_pipe(stream, path, header)
+    with reading(path):
+        with stream:
+            start = stream.peek(SNIFF)
+        kind = format_of(start)
+        if kind == "parquet":
+            from qckm.sources.parquet import ParquetTable
 
-        return ParquetTable(path)
-    if kind == "numpy":
-        from qckm.sources.arrays import open_numpy
+            return ParquetTable(path)
+        if kind == "numpy":
+            from qckm.sources.npy import open_numpy
 
-        return open_numpy(path)
-    if kind == "arrow-file":
-        from qckm.sources.ipc import open_arrow_file
+            return open_numpy(path)
+        if kind == "arrow-file":
+            from qckm.sources.ipc import ArrowFileTable
 
-        return open_arrow_file(path)
-    if kind == "arrow-stream":
-        from qckm.sources.ipc import open_arrow_stream
+            return ArrowFileTable(path)
+        if kind == "arrow-stream":
+            from qckm.sources.ipc import open_arrow_stream
 
-        return open_arrow_stream(lambda: open_file(path), path, path)
-    return _open_text(kind, path)
+            return open_arrow_stream(lambda: open_file(path), path, path)
+        return _open_text(kind, path, header)
 
 
-def _open_text(kind: str, path: str) -> Table:
+def _open_text(kind: str, path: str, header: bool | None) -> Table:
     from qckm.sources.csv import CsvTable
     from qckm.sources.raw import decompressed
 
+    hint = ""
     if kind == "unknown":  # compressed, perhaps: then it is what is inside that counts
         with decompressed(open_file(path), path) as plain:
-            kind = format_of(plain.peek(SNIFF))
+            start = plain.peek(SNIFF)
+        kind = format_of(start)
+        if kind == "unknown":
+            hint = f" with a NUL byte in line {1 + start.count(bytes([10]), 0, start.index(bytes(1)))}"
     if kind == "sketch":
         raise SourceError(f"{path}: expected rows, got a sketch. See `qckm info`, `qckm decode` or `qckm merge`.")
     if kind != "csv":
-        raise SourceError(f"{path}: expected Parquet, CSV, Arrow or NumPy data, got something else.")
-    return CsvTable(lambda: open_file(path), path, path)
+        raise SourceError(f"{path}: expected Parquet, CSV, Arrow or NumPy data, got something else{hint}.")
+    return CsvTable(lambda: open_file(path), path, path, header)
 
 
-def _open_stdin() -> Table:
-    stream = open_stdin()
-    kind = format_of(stream.peek(4))  # no more: an endless pipe may be slow to give any
+def _open_pipe(stream: Peekable, label: str, header: bool | None) -> Table:
+    with reading(label):
+        kind = format_of(stream.peek(4))  # no more: an endless pipe may be slow to give any
 
-    def once() -> Peekable:
-        return stream
+        def once() -> Peekable:
+            return stream
 
-    if kind == "arrow-stream":
-        from qckm.sources.ipc import open_arrow_stream
+        if kind == "arrow-stream":
+            from qckm.sources.ipc import open_arrow_stream
 
-        return open_arrow_stream(once, "standard input")
-    if kind not in ("csv", "unknown"):
-        raise SourceError(
-            f"Expected CSV or an Arrow stream on standard input, got {kind} data: give the file's name instead."
-        )
-    from qckm.sources.csv import CsvTable
+            return open_arrow_stream(once, label)
+        if kind not in ("csv", "unknown"):
+            raise SourceError(
+                f"{label}: expected CSV or an Arrow stream in a pipe, got {kind} data: give the file's name instead."
+            )
+        from qckm.sources.csv import CsvTable
 
-    return CsvTable(once, "standard input")
+        return CsvTable(once, label, header=header)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
+from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from qckm.errors import SourceError
-from qckm.sources.arrow import columns_of, rows_of
+from qckm.sources.arrow import columns_of, require_valid, rows_of
+from qckm.sources.guard import reading
+from qckm.sources.numbers import number
+from qckm.sources.pages import Chunk as PageChunk
+from qckm.sources.pages import read_chunks, require_modest_pages
+from qckm.sources.selecting import PATH_KEY
 from qckm.sources.table import Chunk, Column, Selection, Table
+
+_MOST_ROWS = 1 << 48
 
 
 class ParquetTable(Table):
@@ -18,46 +26,46 @@ class ParquetTable(Table):
 
     def __init__(self, path: str) -> None:
         self.label = self.path = path
-        try:
-            with pq.ParquetFile(path, pre_buffer=False) as file:
-                metadata = file.metadata
-                self._columns = columns_of(file.schema_arrow)
-                self._groups = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-        except pa.ArrowException as error:
-            raise SourceError(f"{path}: expected a Parquet file: {error}") from error
+        self.n_bytes = os.path.getsize(path)
+        with reading(path, "expected a Parquet file"), pq.ParquetFile(path, pre_buffer=False) as file:
+            metadata = file.metadata
+            self._columns = columns_of(file.schema_arrow)
+            self._groups = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
         self._keys = partition_keys(path)
         self.n_rows = sum(self._groups)
-        self.n_bytes = os.path.getsize(path)
+        if not all(0 <= rows <= _MOST_ROWS for rows in self._groups):
+            raise SourceError(f"{path}: expected numbers of rows, got {min(self._groups)} to {max(self._groups)}.")
 
     def columns(self) -> list[Column]:
         """List the columns of the file, then those of the path."""
         held = {column.name for column in self._columns}
-        keys = [Column(name, False, "a key of the path") for name in self._keys if name not in held]
+        keys = [Column(name, False, PATH_KEY) for name in self._keys if name not in held]
         return self._columns + keys
 
     def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
         """Yield rows; the row groups before `first_row` are not touched."""
         held = {column.name for column in self._columns}
+        names = [name for name in selection.names if name in held]
         constants = {name: self._key(name) for name in selection.names if name not in held}
         group, row = 0, 0
         while group < len(self._groups) and row + self._groups[group] <= first_row:
             row += self._groups[group]
             group += 1
         total = max(1, self.n_rows or 0)
-        try:
-            # Buffering ahead, pyarrow keeps all row groups in memory, and is several times slower for it.
-            with pq.ParquetFile(self.path, pre_buffer=False) as file:
-                for batch in file.iter_batches(
-                    batch_size=batch_rows,
-                    row_groups=list(range(group, len(self._groups))),
-                    columns=[name for name in selection.names if name in held],
-                ):
+        # Buffering ahead, pyarrow keeps all row groups in memory, and is several times slower for it.
+        with reading(self.label, "cannot be read on"), pq.ParquetFile(self.label, pre_buffer=False) as file:
+            chunks = self._chunks(file, set(names))
+            for groups in self._spans(group, batch_rows):
+                self._require_modest([chunks[number] for number in groups])
+                end = row + sum(self._groups[number] for number in groups)
+                for batch in file.iter_batches(batch_size=batch_rows, row_groups=groups, columns=names):
+                    require_valid(batch, names, self.label)
                     skip = min(batch.num_rows, max(0, first_row - row))
                     row += batch.num_rows
                     if skip < batch.num_rows:
                         yield rows_of(batch.slice(skip), selection, constants), row * (self.n_bytes or 0) // total
-        except pa.ArrowException as error:
-            raise SourceError(f"{self.label}: cannot be read on: {error}") from error
+                if row != end:
+                    raise SourceError(f"{self.label}: expected {end} rows so far, as its footer says, got {row}.")
 
     def blocks(self) -> list[tuple[int, int]]:
         """List the row groups."""
@@ -67,11 +75,35 @@ class ParquetTable(Table):
             row += rows
         return found
 
+    def _spans(self, first: int, batch_rows: int) -> Iterator[list[int]]:
+        """Yield row groups that are read together: one that is large enough, or several that make a batch."""
+        span: list[int] = []
+        for group in range(first, len(self._groups)):
+            span.append(group)
+            if sum(self._groups[number] for number in span) >= batch_rows or group == len(self._groups) - 1:
+                yield span
+                span = []
+
+    def _chunks(self, opened: Any, names: set[str]) -> list[list[PageChunk]]:
+        """Return where pages are of columns, in each row group."""
+        paths = [opened.schema.column(number).path for number in range(len(opened.schema))]
+        columns = {number for number, path in enumerate(paths) if path.split(".")[0] in names or path in names}
+        with open(self.label, "rb") as file:
+            found = read_chunks(file, self.n_bytes or 0, columns)
+        if len(found) != len(self._groups):
+            raise SourceError(f"{self.label}: expected {len(self._groups)} row groups, got {len(found)}.")
+        return found
+
+    def _require_modest(self, groups: list[list[PageChunk]]) -> None:
+        with open(self.label, "rb", buffering=0) as file:
+            for chunks in groups:
+                require_modest_pages(file, self.n_bytes or 0, chunks, self.label)
+
     def _key(self, name: str) -> float:
-        try:
-            return float(self._keys[name])
-        except ValueError as error:
-            raise SourceError(f"{self.label}: {name}={self._keys[name]} in the path is not a number.") from error
+        value = number(self._keys[name])
+        if math.isnan(value):
+            raise SourceError(f"{self.label}: {name}={self._keys[name]} in the path is not a number.")
+        return value
 
 
 def partition_keys(path: str) -> dict[str, str]:

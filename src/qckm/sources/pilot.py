@@ -22,19 +22,24 @@ def sample_rows(source: Source, size: int, rng: np.random.Generator) -> Rows:
     From files with parts (Parquet, NumPy) it reads some of them; from others, which cannot be entered in the middle,
     it reads everything once. Of a pipe it takes the first rows, which are then sketched like the rest.
     """
-    if source.once:
-        rows = _head(source, size)
-    else:
-        blocks = [table.blocks() for table in source.tables]
-        parts = [(number, *block) for number, some in enumerate(blocks) for block in some or [] if block[1]]
-        known = all(some is not None for some in blocks)
-        rows = _from_parts(source, parts, size, rng) if known else _reservoir(source.batches(), size, rng)
+    with np.errstate(invalid="ignore"):  # NaNs that signal are NaNs
+        rows = _rows(source, size, rng)
     rows = rows[np.isfinite(rows).all(axis=1)]
     if not len(rows):
         table = source.tables[0]
         why = "".join(f": {words}" for words in table.faults.values())
         raise RowsError(f"{table.label}: expected rows of finite numbers, found none{why}.")
     return rows
+
+
+def _rows(source: Source, size: int, rng: np.random.Generator) -> Rows:
+    if source.once:
+        return _head(source, size)
+    blocks = [table.blocks() for table in source.tables]
+    if any(some is None for some in blocks):
+        return _reservoir(source.batches(), size, rng)
+    parts = [(number, *block) for number, some in enumerate(blocks) for block in some or [] if block[1]]
+    return _from_parts(source, parts, size, rng)
 
 
 def _from_parts(source: Source, parts: list[tuple[int, int, int]], size: int, rng: np.random.Generator) -> Rows:

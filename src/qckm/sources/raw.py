@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
+import select
 from typing import Any
 
 import pyarrow as pa
@@ -23,36 +25,53 @@ _FORMATS = {
 }
 
 
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+
+
 class Peekable(io.RawIOBase):
     """A stream whose first bytes can be looked at. A read returns what is there: it does not wait to be full."""
 
     def __init__(self, stream: Any) -> None:
-        self._stream, self._ahead, self.taken = stream, b"", 0
+        self._stream, self._ahead, self.taken = stream, bytearray(), 0
 
     def peek(self, size: int) -> bytes:
         """Return the first bytes without taking them."""
-        while len(self._ahead) < size:
-            more = self._stream.read(size - len(self._ahead))
-            if not more:
-                break
-            self._ahead += more
-        return self._ahead[:size]
+        while len(self._ahead) < size and self._look(size - len(self._ahead)):
+            pass
+        return bytes(self._ahead[:size])
 
-    def peek_lines(self, lines: int, limit: int) -> bytes:
-        """Return the first bytes, up to so many line ends: a slow pipe is not waited for longer than that."""
-        while self._ahead.count(b"\n") < lines and len(self._ahead) < limit:
-            more = self._stream.read(limit - len(self._ahead))
-            if not more:
-                break
-            self._ahead += more
-        return self._ahead[:limit]
+    def peek_line(self, start: int, limit: int) -> bytes:
+        """Return the line that begins so many bytes ahead, with its end, without taking it; b"" where there is none.
+
+        No more is waited for than tells where the line ends. After `limit` bytes without an end they are returned.
+        """
+        seen = start
+        while True:
+            found = _LINE_END.search(self._ahead, seen)
+            # A return at the very end may be half of a line end.
+            if found and (found[0] != b"\r" or found.end() < len(self._ahead)):
+                return bytes(self._ahead[start : found.end()])
+            seen = max(start, len(self._ahead) - 1)
+            if len(self._ahead) - start > limit or not self._look(SNIFF):
+                return bytes(self._ahead[start:])
+
+    def _look(self, size: int) -> bool:
+        more = self._more(size)
+        self._ahead += more
+        return bool(more)
+
+    def _more(self, size: int) -> bytes:
+        """Return some bytes of the stream; none at its end only."""
+        while (data := self._stream.read(size)) is None:  # of a descriptor that does not wait
+            select.select([self._stream], [], [])
+        return bytes(data)
 
     def read(self, size: int | None = -1) -> bytes:
         """Take bytes: at least one, unless the stream has ended."""
         if size is None or size < 0:
             return self.readall()
-        found = self._ahead[:size] if self._ahead else bytes(self._stream.read(size) or b"")
-        self._ahead = self._ahead[len(found) :]
+        found = bytes(self._ahead[:size]) if self._ahead else self._more(size)
+        del self._ahead[: len(found)]
         self.taken += len(found)
         return found
 

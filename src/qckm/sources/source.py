@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.errors import RowsError, SourceError
+from qckm.sources.guard import reading
 from qckm.sources.table import Rows, Selection, Table
 
 # Of one batch: small beside any machine's memory, large beside the cost of handing it on.
@@ -121,6 +122,21 @@ class Source:
         sizes = [table.n_bytes for table in self.tables]
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What was taken for granted on opening the data and may be wrong, in words: whether a CSV has a header."""
+        found: dict[str, list[str]] = {}
+        for table in self.tables:
+            if table.assumed is not None:
+                found.setdefault(table.assumed, []).append(table.label)
+        said = [
+            f"{labels[0]}{f' and {len(labels) - 1} more' if len(labels) > 1 else ''}: {words}"
+            for words, labels in found.items()
+        ]
+        if "" in self.selection.names:
+            said.append(f"{self.tables[0].label}: a column without a name, an index perhaps, was read like the others")
+        return tuple(said)
+
     def batches(self, start: Position | None = None, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
         """Yield the rows from a position on. How they are cut into batches changes nothing of a sketch."""
         if self.once:
@@ -138,10 +154,12 @@ class Source:
         for number in range(begin.table, len(self.tables)):
             table = self.tables[number]
             row = begin.row if number == begin.table else 0
-            for rows, taken in table.read(self.selection, row, batch_rows):
-                after = Position(number, row + len(rows))
-                yield Batch(rows, table.label, row, self.selection.names, after, before + taken, table.faults)
-                row += len(rows)
+            # Nothing of ours runs in here but the table: what our consumer raises does not pass through a generator.
+            with reading(table.label):
+                for rows, taken in table.read(self.selection, row, batch_rows):
+                    after = Position(number, row + len(rows))
+                    yield Batch(rows, table.label, row, self.selection.names, after, before + taken, table.faults)
+                    row += len(rows)
             before += table.n_bytes or 0
 
     def require_unchanged(self) -> None:
@@ -180,31 +198,3 @@ class _Pipe:
         while self._held:
             yield self._held.pop(0)
         yield from self._batches(source)
-
-
-def select(tables: Sequence[Table], columns: Sequence[str] | None, dtype: str) -> Selection:
-    """Choose the columns: as asked for, or all; all tables must have them, and they must be numbers."""
-    first = tables[0]
-    found = {column.name: column for column in first.columns()}
-    if columns is None:
-        names = tuple(column.name for column in first.columns() if column.kind != "a key of the path")
-        text = [found[name] for name in names if not found[name].numeric]
-        if text:
-            numeric = [name for name in names if found[name].numeric]
-            hint = f"Choose columns: --columns {','.join(numeric)}" if numeric else "There is no column of numbers."
-            listed = "; ".join(f"{column.name!r} ({column.kind})" for column in text[:5])
-            raise SourceError(f"{first.label}: expected columns of numbers, got {listed}. {hint}")
-    else:
-        names = tuple(columns)
-        if len(set(names)) != len(names):
-            raise SourceError(f"Expected each column once, got {', '.join(names)}.")
-    if not names:
-        raise SourceError(f"{first.label}: expected columns, got none.")
-    for table in tables:
-        held = found if table is first else {column.name: column for column in table.columns()}
-        missing = [name for name in names if name not in held]
-        if missing:
-            raise SourceError(
-                f"{table.label}: expected the column(s) {', '.join(missing)}, got {', '.join(list(held)[:30])}."
-            )
-    return Selection(names, dtype)

@@ -18,11 +18,16 @@ Chunk = tuple[Rows, int]
 
 @dataclass(frozen=True)
 class Column:
-    """A column's name, whether it holds numbers, and what it holds in the words of its format."""
+    """A column's name, whether it holds numbers, and what it holds in the words of its format.
+
+    One that does not may still be `readable` where it is asked for by name: text in a CSV, which may be numbers further
+    on, and the keys of a path.
+    """
 
     name: str
     numeric: bool
     kind: str
+    readable: bool = True
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,7 @@ class Table(ABC):
     once: bool = False  # whether it can be read only once: a pipe
     n_rows: int | None = None
     n_bytes: int | None = None
+    assumed: str | None = None  # what was taken for granted on opening it, and may be wrong
     faults: Mapping[int, str] = MappingProxyType({})  # what is wrong with a row as such; the first read has to do
 
     @abstractmethod

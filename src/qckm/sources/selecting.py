@@ -1,0 +1,97 @@
+"""Which columns are read: names, or positions; they must be there, once, and hold numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from qckm.errors import SourceError
+from qckm.sources.table import Column, Selection, Table
+
+PATH_KEY = "a key of the path"
+
+
+def resolve(columns: Sequence[Any], held: Sequence[Any]) -> list[Any]:
+    """Return the names of columns that are asked for by name or position; what is neither stays as it is.
+
+    A whole number, 0 or "0", is a position, unless a column has that very name.
+
+    Examples
+    --------
+    >>> resolve(["weight", 0], ["height", "weight"])
+    ['weight', 'height']
+    >>> resolve(["0"], ["1", "0"])
+    ['0']
+    """
+    if isinstance(columns, (str, bytes)):
+        raise SourceError(f"Expected columns as a sequence of names, got {columns!r}: use [{columns!r}].")
+    names = set(held)
+    return [wanted if wanted in names else _by_position(wanted, held, names) for wanted in columns]
+
+
+def _by_position(wanted: Any, held: Sequence[Any], names: set[Any]) -> Any:
+    whole = isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool)
+    if whole and str(wanted) in names:
+        return str(wanted)
+    if whole or (isinstance(wanted, str) and wanted.isascii() and wanted.isdecimal()):
+        place = int(wanted) if len(str(wanted)) < 10 else -1
+        if 0 <= place < len(held):
+            return held[place]
+    return wanted
+
+
+def select(
+    tables: Sequence[Table], columns: Sequence[Any] | None, usual: Sequence[str] | None, dtype: str
+) -> Selection:
+    """Choose the columns: as asked for, else the usual ones, if columns have names, else all.
+
+    All tables must have them, and they must be numbers.
+    """
+    first = tables[0]
+    found = first.columns()
+    if columns is not None:
+        names = resolve(columns, [column.name for column in found])
+    elif usual is not None and first.named:
+        names = list(usual)
+    else:
+        names = [column.name for column in found if column.kind != PATH_KEY]
+        _require_numeric(first, [column for column in found if column.kind != PATH_KEY])
+    if len(set(names)) != len(names):
+        raise SourceError(f"{first.label}: expected each column once, got {_listed(names)}.")
+    if not names:
+        raise SourceError(f"{first.label}: expected columns, got none.")
+    for table in tables:
+        _require_held(table, names)
+    return Selection(tuple(names), dtype)
+
+
+def _require_numeric(table: Table, columns: list[Column]) -> None:
+    text = [column for column in columns if not column.numeric]
+    if text:
+        numeric = [column.name for column in columns if column.numeric]
+        hint = f"Choose columns: --columns {','.join(numeric[:30])}" if numeric else "There is no column of numbers."
+        listed = "; ".join(f"{column.name!r} ({column.kind})" for column in text[:5])
+        raise SourceError(f"{table.label}: expected columns of numbers, got {listed}. {hint}")
+
+
+def _require_held(table: Table, names: list[Any]) -> None:
+    """Refuse a table without the columns, with one of them twice, or with one that cannot be read as numbers."""
+    held: dict[Any, list[Column]] = {}
+    for column in table.columns():
+        held.setdefault(column.name, []).append(column)
+    missing = [name for name in names if name not in held]
+    if missing:
+        hint = f" Note that {table.assumed}." if table.assumed else ""
+        raise SourceError(f"{table.label}: expected the column(s) {_listed(missing)}, got {_listed(list(held))}.{hint}")
+    twice = [name for name in names if len(held[name]) > 1]
+    if twice:
+        raise SourceError(f"{table.label}: expected different column names, got {_listed(twice)} more than once.")
+    wrong = [f"{name!r} ({held[name][0].kind})" for name in names if not held[name][0].readable]
+    if wrong:
+        raise SourceError(f"{table.label}: expected columns of numbers, got {'; '.join(wrong[:5])}. Convert them.")
+
+
+def _listed(names: Sequence[Any]) -> str:
+    return ", ".join(map(str, names[:30])) + (f", … ({len(names)})" if len(names) > 30 else "")
