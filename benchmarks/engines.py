@@ -33,7 +33,7 @@ _COMMON = """
 import hashlib, json, os, sys, time, warnings
 warnings.simplefilter("ignore")
 import psutil, qckm
-from qckm import files
+from qckm.sketch import files
 FOLDER, OPERATOR, FILES = sys.argv[1], sys.argv[2], int(sys.argv[3])
 PATHS = [f"{FOLDER}/{number:03}.parquet" for number in range(FILES)]
 op = qckm.load(OPERATOR).operator

@@ -9,9 +9,8 @@ from pathlib import Path
 import numba
 import numpy as np
 import sklearn
-from threadpoolctl import threadpool_info
-
 from qckm.kernels.instructions import HERE
+from threadpoolctl import threadpool_info
 
 
 def describe() -> str:

@@ -15,6 +15,7 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 import qckm
+from qckm.operator.laws import LAWS
 from common import gaussian_clusters, keep, sse
 
 SETTINGS = {"K = n = 10": (10, 10, 1.0), "K = 8, n = 2": (8, 2, 1.0), "K = 4, n = 3, far apart": (4, 3, 4.0)}
@@ -50,7 +51,7 @@ def main() -> None:
     points = [
         (name, law, radians, init)
         for name in SETTINGS
-        for law in qckm.frequencies.LAWS
+        for law in LAWS
         for radians in (0.6, 0.75, 0.9, 1.1)
         for init in ("sketch", "auto")
     ]

@@ -21,7 +21,7 @@ from sklearn.cluster import KMeans
 import qckm
 from common import gaussian_clusters, keep, sse
 from decoder.datasets import real
-from qckm.decode import Task, decode_octaves
+from qckm.decoding.decode import Task, decode_octaves
 
 K, OCTAVES, N_JUDGES = 10, 5, 20_000
 DATA = ("gaussians", "walking_accelerometer", "skin_segmentation", "mnist_spectral")

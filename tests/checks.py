@@ -4,8 +4,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 import qckm
-from qckm import files
-from qckm.signatures import SIGNATURES
+from qckm.operator.laws import LAWS
+from qckm.operator.signatures import SIGNATURES
+from qckm.sketch import files
 
 
 @st.composite
@@ -17,7 +18,7 @@ def operators(draw, signature=None):
         n_features=n,
         n_frequencies=m,
         scale=draw(st.sampled_from([0.01, 0.7, 1.0, 4.0, 1000.0])),
-        law=draw(st.sampled_from(sorted(qckm.frequencies.LAWS))),
+        law=draw(st.sampled_from(sorted(LAWS))),
         signature=signature or draw(st.sampled_from(sorted(SIGNATURES))),
         dither=draw(st.sampled_from(["paired", "single"])),
         origin=np.random.default_rng(seed).normal(size=n) * draw(st.sampled_from([0.0, 1.0, 1e6])),

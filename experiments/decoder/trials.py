@@ -18,8 +18,8 @@ from threadpoolctl import threadpool_limits
 
 import qckm
 from decoder import datasets
-from qckm.random import spawn
-from qckm.scale import PILOT_ROWS, Settings, choose_settings, draw_pilot
+from qckm.common.random import spawn
+from qckm.planning.scale import PILOT_ROWS, Settings, choose_settings, draw_pilot
 
 RESULTS = Path(__file__).parent / "results"
 SUCCESS = 1.2

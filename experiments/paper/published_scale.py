@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 import qckm
-from qckm.frequencies import LAWS
+from qckm.operator.laws import LAWS
 
 _FREQUENCIES, _BLOCKS, _ROUNDS, _ROWS = 500, 30, 5, 5000
 _LAW = LAWS["adapted-radius"]

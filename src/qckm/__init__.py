@@ -1,23 +1,25 @@
-"""Clustering for data nobody can keep: one-pass sketches, and k-means from the sketch alone."""
+"""Clustering for data you cannot store, move or re-read: one-pass sketches, and k-means from the sketch alone."""
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
-from qckm import errors, signatures
-from qckm.decode import Clustering, decode
-from qckm.files import load
-from qckm.frequencies import Law
-from qckm.operator import SketchOperator
-from qckm.signatures import Signature
-from qckm.sketch import Sketch, sketch_batches
+from qckm import errors
+from qckm.decoding.decode import Clustering, decode
+from qckm.operator import signatures
+from qckm.operator.laws import Law
+from qckm.operator.signatures import Signature
+from qckm.sketch import Sketch, SketchOperator, files, sketch_batches
+from qckm.sketch.files import load
+from qckm.sources import held
 
 if TYPE_CHECKING:
-    from qckm.estimator import CompressiveKMeans
-    from qckm.grouping import sketch_by
+    from qckm.decoding.selection import ClusterCount, choose_n_clusters
+    from qckm.estimators.kmeans import CompressiveKMeans
     from qckm.models import Model, load_model
-    from qckm.runs import sketch_source
-    from qckm.selection import ClusterCount, choose_n_clusters
-    from qckm.sources import open_source
+    from qckm.sketch.grouping import sketch_by
+    from qckm.sketch.runs import sketch_source
+    from qckm.sources.opening import open_source
 
 __version__ = "0.1.0"
 __all__ = [
@@ -42,15 +44,26 @@ __all__ = [
 ]
 # Imported when first asked for: scikit-learn and pyarrow take their time.
 _LATE = {
-    "ClusterCount": "qckm.selection",
-    "CompressiveKMeans": "qckm.estimator",
+    "ClusterCount": "qckm.decoding.selection",
+    "CompressiveKMeans": "qckm.estimators.kmeans",
     "Model": "qckm.models",
-    "choose_n_clusters": "qckm.selection",
+    "choose_n_clusters": "qckm.decoding.selection",
     "load_model": "qckm.models",
-    "open_source": "qckm.sources",
-    "sketch_by": "qckm.grouping",
-    "sketch_source": "qckm.runs",
+    "open_source": "qckm.sources.opening",
+    "sketch_by": "qckm.sketch.grouping",
+    "sketch_source": "qckm.sketch.runs",
 }
+# Modules whose public address is shorter than that of their room: `from qckm.signatures import get`.
+sys.modules[f"{__name__}.files"], sys.modules[f"{__name__}.signatures"] = files, signatures
+
+
+def _open_partitions(*what: Any) -> held.HeldRows:
+    from qckm import engines
+
+    return engines.open_partitions(*what)
+
+
+held.register({"dask": "dask", "pyspark": "spark", "ray": "ray"}, _open_partitions)
 
 
 def __getattr__(name: str) -> Any:

@@ -12,21 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from qckm.arguments import as_count
-from qckm.decode import Clustering
-from qckm.decode.points import FirstHarmonicModel
+from qckm.common.arrays import Floats
+from qckm.decoding.decode import Clustering
+from qckm.decoding.points import FirstHarmonicModel
+from qckm.decoding.selection import ClusterCount
 from qckm.errors import MissingExtraError, QckmError
-from qckm.rows import as_rows
-from qckm.selection import ClusterCount
+from qckm.operator.arguments import as_count
 from qckm.sketch import Sketch
+from qckm.sources.rows import as_rows
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 __all__ = ["clustering", "convergence", "density", "phase_diagram", "selection", "trade_off"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def density(sketch: Sketch, ax: Axes | None = None, resolution: int = 200, colorbar: bool = True) -> Axes:

@@ -17,16 +17,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qckm
-from qckm import memory
-from qckm.decode import room
-from qckm.decode.model import SketchModel
+from qckm.common import memory
+from qckm.decoding import room
+from qckm.decoding.model import SketchModel
 from qckm.errors import DecodeError, MessageError
 from qckm.models import FORMAT, Model, load_model, read_model, to_csv, to_json, to_npz, to_parquet
-from qckm.scale import choose_n_frequencies
+from qckm.operator.structured import StructuredCodes, block_size
+from qckm.planning.scale import choose_n_frequencies
 from qckm.sensor import Pool, wire
 from qckm.sensor.resync import whole_messages
 from qckm.sketch import Sketch
-from qckm.structured import StructuredCodes, block_size
 
 OPERATOR = qckm.SketchOperator.draw(2, 20, scale=1.0, random_state=0)
 
@@ -40,7 +40,7 @@ def message(sequence, rows=0):
 
 
 def header(length, kind=wire.BITS):
-    return wire.HEADER.pack(wire.MAGIC, wire.VERSION, kind, wire.fingerprint_of(OPERATOR), 1, 0, 4, 0, length)
+    return wire.HEADER.pack(wire.MAGIC, wire.VERSION, kind, OPERATOR.short_fingerprint, 1, 0, 4, 0, length)
 
 
 def forged(size, period):
@@ -53,7 +53,7 @@ def forged(size, period):
 
 def between(size):
     """Whole messages, each followed by a header that claims a mebibyte."""
-    fingerprint = wire.fingerprint_of(OPERATOR)
+    fingerprint = OPERATOR.short_fingerprint
     empty = (wire.Message(wire.BITS, fingerprint, 1, number, 0, 0, b"") for number in range(size // 68))
     pairs = (wire.dumps(one) + header(wire.LONGEST_PAYLOAD) for one in empty)
     return b"".join(pairs) + bytes(wire.LONGEST_PAYLOAD)
@@ -278,7 +278,7 @@ def test_18_what_is_free_is_known_and_heeds_limits():
     code = (
         "import resource\n"
         "resource.setrlimit(resource.RLIMIT_AS, (1 << 32,) * 2)\n"
-        "from qckm import memory\n"
+        "from qckm.common import memory\n"
         "print(memory.free())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -17,13 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qckm
-from qckm import checkpoints
-from qckm.checkpoints import Checkpoint
 from qckm.cli import run
 from qckm.errors import CheckpointError, FileError
 from qckm.models import FORMAT, Model, read_model, to_csv, to_json, to_npz, to_parquet
-from qckm.runs import State
-from qckm.sources import Position, Stamp
+from qckm.sketch import checkpoints
+from qckm.sketch.checkpoints import Checkpoint
+from qckm.sketch.runs import State
+from qckm.sources.source import Position, Stamp
 
 OPERATOR = qckm.SketchOperator.draw(2, 5, scale=1.0, random_state=0)
 MODEL = Model(np.eye(2), np.full(2, 0.5), np.zeros(2), np.ones(2), ("a", "b"), {"rows": 3, "seconds": {"sketch": 1.0}})
@@ -227,7 +227,7 @@ def test_19_a_checkpoint_behind_all_inputs_is_refused(tmp_path, monkeypatch, cap
     Path("rows.csv").write_text("a,b\n1,2\n3,4\n")
     assert run(SKETCH) == 0
     from qckm.cli.sketching import Job, _options
-    from qckm.planning import Plan
+    from qckm.planning.plan import Plan
 
     job = Job(("rows.csv",), None, None, "auto", "error", Plan(scale=1.0, n_frequencies=5), None, "o.qckm", True, 10.0)
     state = State(qckm.load("o.qckm").operator.empty(), Position(1, 0))

@@ -20,11 +20,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import qckm
-from qckm import checkpoints, files, locks
 from qckm.cli import run
+from qckm.common import atomic, locks
 from qckm.errors import BusyError, CheckpointError
 from qckm.models import FORMAT, Model, read_model, to_csv, to_json, to_npz, to_parquet
-from qckm.runs import State
+from qckm.sketch import checkpoints, files
+from qckm.sketch.runs import State
 
 SOURCES = Path(qckm.__file__).parent
 WRITERS = {"json": to_json, "csv": to_csv, "parquet": to_parquet, "npz": to_npz}
@@ -268,7 +269,7 @@ def test_16_a_file_is_private_while_it_is_written_in_a_private_ones_place(tmp_pa
     path = tmp_path / "private"
     path.write_bytes(b"old")
     os.chmod(path, 0o600)
-    with files.replacing(path) as temporary:
+    with atomic.replacing(path) as temporary:
         assert mode_of(temporary) == 0o600
 
 
@@ -336,7 +337,7 @@ def test_16_what_replaces_a_file_waits_for_what_updates_it(tmp_path):
 
 def test_16_threads_lose_nothing_either(tmp_path):
     path = tmp_path / "count"
-    files.write_atomically(path, b"0")
+    atomic.write_atomically(path, b"0")
 
     def count():
         for _ in range(5):
@@ -354,7 +355,13 @@ def test_16_threads_lose_nothing_either(tmp_path):
 
 def test_16_a_lock_whose_holder_was_killed_is_free(tmp_path):
     path = tmp_path / "total.qckm"
-    code = "import sys, time\nfrom qckm import locks\nwith locks.locked(sys.argv[1]): print(flush=True); time.sleep(99)"
+    code = """
+import sys, time
+from qckm.common import locks
+with locks.locked(sys.argv[1]):
+    print(flush=True)
+    time.sleep(99)
+"""
     holder = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE)
     holder.stdout.readline()
     with pytest.raises(BusyError, match=r"total.qckm: another process is at work.*Nothing was written"):

@@ -18,9 +18,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import qckm
-from qckm.engines.arrow import blocks_of, vectors_of
+from qckm.engines.blocks import blocks_of, vectors_of
 from qckm.errors import QckmError, RowsError, SourceError
-from qckm.sources import open_source, sample_rows
+from qckm.planning.sampling import sample_rows
+from qckm.sources.opening import open_source
+from qckm.sources.source import Position
 
 ROWS = 7777  # a number that is nowhere in an Arrow file but where rows are counted
 
@@ -218,7 +220,7 @@ def test_17_files_that_are_read_give_what_maps_gave(name, dtype, order, tmp_path
     (np.save if name.endswith("npy") else np.savez)(tmp_path / name, rows)
     source = open_source(tmp_path / name, columns=["2", "0"])
     for start in (0, 1, 5000, 9999, 10_000):
-        found = [batch.rows for batch in source.batches(qckm.sources.Position(0, start), batch_bytes=100 * 16)]
+        found = [batch.rows for batch in source.batches(Position(0, start), batch_bytes=100 * 16)]
         left = np.concatenate(found) if found else np.empty((0, 2))
         np.testing.assert_array_equal(left, rows[start:, [2, 0]].astype(float))
 
@@ -238,7 +240,7 @@ def peak_of(code, folder):
     """Run a program; return the most memory it used, in MB, above what it had after importing."""
     program = f"""
 import resource, pyarrow.csv, pyarrow.parquet
-from qckm.sources import open_source
+from qckm.sources.opening import open_source
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 {code}
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
@@ -321,7 +323,7 @@ def test_18_a_large_arrow_batch_is_read_in_parts(columns, tmp_path, monkeypatch)
     monkeypatch.setattr(pa.RecordBatchFileReader, "get_batch", lambda *_: pytest.fail("it was read as a whole"), False)
     expected = np.stack([table[name].to_numpy() for name in columns], axis=1)
     for start in (0, 5, 9999):
-        batches = open_source(tmp_path / "t.arrow", columns=columns).batches(qckm.sources.Position(0, start), 300 * 8)
+        batches = open_source(tmp_path / "t.arrow", columns=columns).batches(Position(0, start), 300 * 8)
         np.testing.assert_array_equal(np.concatenate([batch.rows for batch in batches]), expected[start:])
 
 

@@ -20,9 +20,9 @@ import qckm
 from qckm.cli import run
 from qckm.errors import RowsError, SourceError
 from qckm.sources import csv as reader
-from qckm.sources import open_source
 from qckm.sources.csv import CsvTable
 from qckm.sources.numbers import number
+from qckm.sources.opening import open_source
 from qckm.sources.raw import Peekable, open_file
 from qckm.sources.records import Records
 from qckm.sources.table import Selection

@@ -15,8 +15,8 @@ import pytest
 
 import qckm
 from qckm.errors import QckmError, RowsError
-from qckm.rows import as_rows, as_weights
-from qckm.sources import open_source
+from qckm.sources.opening import open_source
+from qckm.sources.rows import as_rows, as_weights
 
 DAY = datetime.datetime(2026, 11, 15)
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from joblib.externals.loky import ProcessPoolExecutor
 
 import qckm
-from qckm import files
 from qckm.errors import FileError, MergeError, OperatorError, SignatureError, SketchError
-from qckm.frequencies import LAWS
-from qckm.signatures import SIGNATURES, Signature
+from qckm.operator.laws import LAWS
+from qckm.operator.signatures import SIGNATURES, Signature
+from qckm.sketch import files
 
 ROWS = np.random.default_rng(0).normal(size=(500, 3))
 
@@ -341,7 +341,8 @@ def test_07_operators_of_unlike_octaves_are_not_equal():
 
 def test_08_the_start_whose_clusters_explain_more_is_kept(monkeypatch):
     """Not the one whose richer density, from which centroids were taken, happens to match better."""
-    from qckm.decode import Clustering, Hints, decode_hinted
+    from qckm.decoding import decode as decoding
+    from qckm.decoding.decode import Clustering, Hints, decode_hinted
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 2))
@@ -354,7 +355,7 @@ def test_08_the_start_whose_clusters_explain_more_is_kept(monkeypatch):
         explained, objective = (0.5, 1.0) if at_pilot else (0.9, 2.0)
         return Clustering(np.full((2, 2), float(at_pilot)), np.full(2, 0.5), np.ones(2), objective, explained, 1, True)
 
-    monkeypatch.setitem(sys.modules["qckm.decode"].DECODERS, "auto", found)
+    monkeypatch.setitem(decoding.DECODERS, "auto", found)
     assert decode_hinted(op.sketch(X), 2, hints, random_state=0).explained == 0.9
 
 

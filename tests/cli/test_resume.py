@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm import checkpoints, files
-from qckm.checkpoints import Checkpoint
-from qckm.runs import State
-from qckm.sources import open_source
+from qckm.sketch import checkpoints, files
+from qckm.sketch.checkpoints import Checkpoint
+from qckm.sketch.runs import State
+from qckm.sources.opening import open_source
 
 WORDS = ["sketch", "part*.npy", "--scale", "2", "--frequencies", "200", "--seed", "1", "--resume"]
 

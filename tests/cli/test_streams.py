@@ -74,7 +74,7 @@ def test_a_disk_full_on_syncing_is_named_by_the_output(work, qckm_, monkeypatch,
     def full(descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("qckm.files.os.fsync", full)
+    monkeypatch.setattr("qckm.common.atomic.os.fsync", full)
     words = ["decode", "s.qckm", "-k", 3] if output == "m.csv" else ["predict", "rows.csv", "-m", "m.json"]
     code, _, err = qckm_(*words, "-o", output, "-q")
     assert (code, err) == (1, f"qckm: {output}: No space left on device\n")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm import files
+from qckm.sketch import files
 
 NAMES = ["a", "b", "c"]
 

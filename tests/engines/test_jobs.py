@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm import engines, files
-from qckm.elsewhere import engine_of
+from qckm import engines
 from qckm.engines.jobs import loads, merge_parts, run_part
 from qckm.engines.labelling import LabelJob, sums_of
 from qckm.engines.sampling import PARTS, SampleJob, choose_parts, rows_of_sample
 from qckm.engines.sketching import SketchJob
 from qckm.errors import MissingExtraError, RowsError, SourceError
+from qckm.sketch import files
+from qckm.sources.held import engine_of
 
 
 def test_sketches_of_parts_merge_to_the_sketch(operator, rows, expected):

@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import qckm
-from qckm import files
 from qckm.cli import run
 from qckm.errors import RowsError, SourceError
+from qckm.sketch import files
 
 from .conftest import NAMES, cuts
 

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import qckm
-from qckm import checkpoints, files
 from qckm.errors import CheckpointError
+from qckm.sketch import checkpoints, files
 
 from .conftest import NAMES
 

@@ -14,6 +14,7 @@ from paper import figures, mnist, phase, size, spectral
 from paper.published_scale import published_scale
 from paper.settings import two_clusters
 from paper.transition import diagrams
+from qckm.operator.laws import LAWS
 
 
 def refuse(*arguments):
@@ -88,7 +89,7 @@ def test_the_published_scale_is_that_of_the_clusters():
     """In the paper's setting (a) the envelope is that of the clusters' own deviation, sqrt(n/20)."""
     n = 8
     scale = published_scale(two_clusters(n, 0), np.random.default_rng(0))
-    law = phase.qckm.frequencies.LAWS["adapted-radius"]
+    law = LAWS["adapted-radius"]
     assert scale * np.sqrt(law.mean_square(n) / n) == pytest.approx(np.sqrt(n / 20), rel=0.05)
 
 

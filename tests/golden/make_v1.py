@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 import qckm
-from qckm.structured import StructuredCodes
+from qckm.operator.structured import StructuredCodes
 
 HERE = Path(__file__).parent
 ROWS = np.array([[0.0, 1.0], [0.5, -1.0], [-2.25, 3.0], [100.0, 0.125]])

@@ -40,7 +40,7 @@ def test_the_float64_product_is_exact(n, seed):
 
 
 def test_one_bit_is_bit_23_of_the_phase_a_quarter_turn_on():
-    from qckm.signatures import get
+    from qckm.operator.signatures import get
 
     phases = np.random.default_rng(0).integers(0, 2**24, (1, 100_000))
     measured = reference.measure(phases, get("one-bit").table, paired=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 import qckm
+from qckm.export.as_c import encode_readings
 from qckm.sensor import render_c, wire
-from qckm.sensor.export import encode_readings
 
 BATCH = 7  # rows a message
 FIRMWARE = Path(__file__).parent / "firmware"

@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import qckm
-from qckm import files
 from qckm.errors import RowsError, SourceError
-from qckm.sources import Position, open_source
+from qckm.sketch import files
+from qckm.sources.opening import open_source
+from qckm.sources.source import Position
 
 NAMES = ("a", "b", "c")
 

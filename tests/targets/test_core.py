@@ -22,9 +22,7 @@ def case_bytes(op, X, order):
     """One case: what is measured, rows, and what the reference makes of them, in a byte order."""
     codes, clipped = reference.code_rows(X, op.steps, op.origin)
     made = op.frequency_codes
-    contributions = reference.measure(
-        reference.phases_of(codes, made, op.dither_codes), op.signature.table, op.paired
-    )
+    contributions = reference.measure(reference.phases_of(codes, made, op.dither_codes), op.signature.table, op.paired)
     dense = isinstance(made, np.ndarray)
     inverse, origin = 1 / op.steps, op.origin / op.steps
     octaves = op.octaves if op.n_features > 2 else 1
@@ -64,12 +62,18 @@ def cases(order):
             random_state=len(found),
         )  # fmt: skip
         X = op.origin + rng.standard_normal((int(rng.integers(1, 700)), n)) * rng.choice([1.0, 300.0])
-        X = (X % 100).astype(rng.choice(["i1", "u1", "i2"])) if rng.random() < 0.2 else X.astype(rng.choice(["f4", "f8"]))
+        X = (
+            (X % 100).astype(rng.choice(["i1", "u1", "i2"]))
+            if rng.random() < 0.2
+            else X.astype(rng.choice(["f4", "f8"]))
+        )
         found.append(case_bytes(op, X, order))
     return struct.pack(f"{order}q", len(found)) + b"".join(found)
 
 
-@pytest.mark.parametrize("machine, order, instructions", [("aarch64", "<", "neon"), ("aarch64", "<", "plain"), ("s390x", ">", "plain")])
+@pytest.mark.parametrize(
+    "machine, order, instructions", [("aarch64", "<", "neon"), ("aarch64", "<", "plain"), ("s390x", ">", "plain")]
+)
 def test_the_core_on_other_cpus(machine, order, instructions, tmp_path):
     compiler, emulator = f"{machine}-linux-gnu-gcc", f"qemu-{machine}-static"
     if not (shutil.which(compiler) and shutil.which(emulator)):
@@ -79,5 +83,7 @@ def test_the_core_on_other_cpus(machine, order, instructions, tmp_path):
     flags = ["-O3", "-std=gnu11", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-static", f"-I{CORE}"]
     subprocess.run([compiler, *flags, str(HERE / "core" / "driver.c"), *sources, "-lm", "-o", str(program)], check=True)
     data.write_bytes(cases(order))
-    done = subprocess.run([emulator, str(program), str(data), instructions], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [emulator, str(program), str(data), instructions], capture_output=True, text=True, check=False
+    )
     assert done.stdout.strip() == f"{instructions}: {N_CASES} cases, 0 wrong", done.stdout + done.stderr

@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 import qckm
-from qckm.atomic import naming
 from qckm.cli.echo import print_data, say, say_traceback, say_usage, say_warnings
+from qckm.common.atomic import naming
 from qckm.errors import QckmError
 
 VERBS = {

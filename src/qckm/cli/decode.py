@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from qckm.cli import decoding, options, sketching
+from qckm.cli.messages import Talk, duration, talk_options
 from qckm.cli.paths import Input, Output
-from qckm.cli.talk import Talk, duration, talk_options
 from qckm.models import ENDINGS, Model
 
 

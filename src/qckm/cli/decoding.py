@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from qckm.cli.talk import Talk
+from qckm.cli.messages import Talk
 from qckm.cli.writing import write_bytes
-from qckm.decode import DECODERS, POOR_FIT, Clustering, Hints, decode_hinted
+from qckm.decoding.decode import DECODERS, POOR_FIT, Clustering, Hints, decode_hinted
 from qckm.errors import PoorFitWarning
 from qckm.models import Model, to_csv, writer_for
 from qckm.sketch import Sketch

@@ -8,8 +8,8 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from qckm import files
-from qckm.cli.talk import Talk, size, talk_options
+from qckm.cli.messages import Talk, size, talk_options
+from qckm.common import atomic
 
 _K, _N = 10, 10
 _GROUP = 100_000
@@ -53,7 +53,7 @@ def make_rows(path: str, rows: int) -> npt.NDArray[np.int64]:
     names = [f"x{place}" for place in range(_N)]
     schema = pa.schema([pa.field(name, pa.float32()) for name in names])
     drawn = []
-    with files.replacing(path) as temporary, pq.ParquetWriter(temporary, schema) as writer:
+    with atomic.replacing(path) as temporary, pq.ParquetWriter(temporary, schema) as writer:
         for start in range(0, rows, _GROUP):
             labels = rng.choice(_K, min(_GROUP, rows - start), p=shares / shares.sum())
             part = (centers[labels] + rng.normal(size=(len(labels), _N))).astype(np.float32)

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from qckm.atomic import naming
-from qckm.text import visible
+from qckm.common.atomic import naming
+from qckm.common.text import visible
 
 
 def say(words: str) -> None:

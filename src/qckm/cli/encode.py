@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from qckm.cli import options, sketching
+from qckm.cli.messages import Talk, talk_options
 from qckm.cli.paths import Input, Output
-from qckm.cli.talk import Talk, talk_options
 from qckm.cli.writing import writing
-from qckm.planning import Plan
-from qckm.runs import require_columns
+from qckm.planning.plan import Plan
+from qckm.sketch.runs import require_columns
 
 
 @click.command()

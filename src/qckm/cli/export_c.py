@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from qckm.cli import sketching
+from qckm.cli.messages import Talk, talk_options
 from qckm.cli.paths import Input, Output
-from qckm.cli.talk import Talk, talk_options
 from qckm.cli.writing import write_bytes
 from qckm.sensor import render_c
 

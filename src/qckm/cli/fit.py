@@ -6,12 +6,13 @@ from typing import Any
 
 import click
 
-from qckm import checkpoints, files
 from qckm.cli import decoding, options, sketching
+from qckm.cli.messages import Talk, duration, talk_options
 from qckm.cli.paths import Output
-from qckm.cli.talk import Talk, duration, talk_options
+from qckm.common import atomic
 from qckm.models import ENDINGS, Model
-from qckm.planning import Plan, decoder_seed, hints_for
+from qckm.planning.plan import Plan, decoder_seed, hints_for
+from qckm.sketch import checkpoints, files
 
 
 @click.command()
@@ -97,7 +98,7 @@ def command(
     if sketch_output:
         sketching.write_sketch(done.sketch, sketch_output)
     decoding.write_model(model, target, talk)
-    if target != "-" and not files.is_device(target):
+    if target != "-" and not atomic.is_device(target):
         checkpoints.remove(checkpoints.path_of(target))
     if report_output:  # the last: the page can be made again from the model, the model from nothing
         from qckm.cli.report import write_report

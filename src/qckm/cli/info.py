@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
-from qckm import checkpoints, files, foreign
 from qckm.cli import sketching
 from qckm.cli.echo import show
-from qckm.cli.talk import Talk, talk_options
+from qckm.cli.messages import Talk, talk_options
+from qckm.common import foreign
 from qckm.models import read_model
 from qckm.models.formats import is_model
-from qckm.sketch import Sketch
+from qckm.sketch import Sketch, checkpoints
+from qckm.sketch.writing import MAGIC
 
 _WIDEST = 20  # of the names of facts; a file may have longer ones
 # Facts of a file that are told in another way, or would be taken for what we found ourselves.
@@ -51,7 +52,7 @@ def _facts(data: bytes, label: str) -> dict[str, Any]:
         found = checkpoints.loads(data, label)
         place = {"kind": "checkpoint", "input": found.state.position.table, "row": found.state.position.row}
         return {**place, **sketch_facts(found.state.sketch)}
-    if data.startswith(files.MAGIC):
+    if data.startswith(MAGIC):
         return {"kind": "sketch", "bytes": len(data), **sketch_facts(sketching.parse_sketch(data, label))}
     model = read_model(data, label)
     return {

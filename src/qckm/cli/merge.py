@@ -7,8 +7,8 @@ import operator
 import click
 
 from qckm.cli import sketching
+from qckm.cli.messages import Talk, talk_options
 from qckm.cli.paths import Output
-from qckm.cli.talk import Talk, talk_options
 
 
 @click.command()

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from qckm.cli import options, sketching
+from qckm.cli.messages import Talk, talk_options
 from qckm.cli.paths import Input, Output
-from qckm.cli.talk import Talk, talk_options
-from qckm.planning import Plan, draw_operator
+from qckm.planning.plan import Plan, draw_operator
 
 
 @click.command()

@@ -10,10 +10,9 @@ from typing import Any
 
 import click
 
-from qckm import seeded
 from qckm.cli.paths import Input
-from qckm.frequencies import LAWS
-from qckm.signatures import SIGNATURES
+from qckm.operator.laws import LAWS
+from qckm.operator.signatures import SIGNATURES
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -126,7 +125,7 @@ plan_options = _chain(
     click.option("--signature", type=click.Choice(list(SIGNATURES)), default="one-bit", show_default=True),
     click.option(
         "--law",
-        type=click.Choice(["auto", *LAWS, seeded.LAW]),
+        type=click.Choice(["auto", *LAWS]),
         default="auto",
         show_default=True,
         help="Law of the frequencies' lengths.",

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 
 import click
 
-from qckm import checkpoints, files
-from qckm.sources import paths_of
+from qckm.common import atomic
+from qckm.sketch import checkpoints
+from qckm.sources.opening import paths_of
 
 Kind = TypeVar("Kind", "Input", "Output")
 
@@ -62,7 +63,7 @@ def require_apart(context: click.Context) -> None:
                     f"Expected an output that is no input, got {output}, which would be overwritten: name another file."
                 )
     for output in outputs:
-        files.require_replaceable(output)
+        atomic.require_replaceable(output)
 
 
 def _require_one_on_stdout(context: click.Context) -> None:
@@ -89,7 +90,7 @@ def _given(context: click.Context, kind: type[Kind]) -> Iterator[tuple[Kind, str
 
 def _is_stream(path: str) -> bool:
     """Whether a path has no content to lose; /dev/stdout is one even where it is sent to a file."""
-    return path == "-" or files.is_device(path) or os.path.dirname(os.path.abspath(path)) in ("/dev", "/dev/fd")
+    return path == "-" or atomic.is_device(path) or os.path.dirname(os.path.abspath(path)) in ("/dev", "/dev/fd")
 
 
 def _same(one: str, other: str) -> bool:

@@ -9,12 +9,11 @@ import click
 import numpy as np
 
 from qckm.cli import sketching
+from qckm.cli.messages import Talk, talk_options
 from qckm.cli.paths import Input, Output
-from qckm.cli.talk import Talk, talk_options
 from qckm.errors import MessageError, RowsError
-from qckm.operator import SketchOperator
 from qckm.sensor import Pool, wire
-from qckm.sketch import Sketch
+from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.raw import Peekable, open_file, open_stdin
 
 _BLOCK = 1 << 24
@@ -113,7 +112,7 @@ def _pool_rows(paths: tuple[str, ...], operator: SketchOperator) -> Sketch:
 def _refuse_messages(stream: Peekable, operator: SketchOperator, path: str) -> None:
     """Refuse messages that are not said to be: their headers would be counted as bits."""
     start = stream.peek(wire.HEADER.size)
-    if start[:3] == wire.MAGIC + bytes([wire.VERSION]) and start[4:12] == wire.fingerprint_of(operator):
+    if start[:3] == wire.MAGIC + bytes([wire.VERSION]) and start[4:12] == operator.short_fingerprint:
         raise RowsError(f"{path}: these are messages of sensors, not bare bits: use --messages.")
 
 

@@ -10,13 +10,14 @@ import click
 import numpy as np
 
 from qckm.cli import options
+from qckm.cli.messages import Talk, say_assumptions, talk_options
 from qckm.cli.paths import Input, Output
-from qckm.cli.talk import Talk, say_assumptions, talk_options
 from qckm.cli.writing import writing
 from qckm.errors import RowsError, SourceError
 from qckm.models import Model, load_model
-from qckm.sources import Batch, open_source
+from qckm.sources.opening import open_source
 from qckm.sources.prefetch import prefetch
+from qckm.sources.source import Batch
 
 
 @click.command()

@@ -7,8 +7,8 @@ import time
 from types import TracebackType
 from typing import Any
 
-from qckm.cli.talk import Talk, duration, size
-from qckm.runs import State
+from qckm.cli.messages import Talk, duration, size
+from qckm.sketch.runs import State
 
 _SECONDS_A_LINE = 5.0
 

@@ -8,12 +8,14 @@ import click
 import numpy as np
 
 from qckm.cli import options
+from qckm.cli.messages import Talk, say_assumptions, talk_options
 from qckm.cli.paths import Input, Output
-from qckm.cli.talk import Talk, say_assumptions, talk_options
 from qckm.cli.writing import write_bytes
 from qckm.models import Model, load_model
+from qckm.planning.sampling import sample_rows
 from qckm.report import render
-from qckm.sources import Source, open_source, sample_rows
+from qckm.sources.opening import open_source
+from qckm.sources.source import Source
 
 _SAMPLE = 2000
 

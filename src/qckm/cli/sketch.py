@@ -7,12 +7,11 @@ from typing import Any
 
 import click
 
-from qckm import checkpoints
-from qckm.cli import elsewhere, options, sketching
+from qckm.cli import engine_runs, options, sketching
+from qckm.cli.messages import Talk, duration, talk_options
 from qckm.cli.paths import Output
-from qckm.cli.talk import Talk, duration, talk_options
-from qckm.planning import Plan
-from qckm.sketch import Sketch
+from qckm.planning.plan import Plan
+from qckm.sketch import Sketch, checkpoints
 
 
 @click.command()
@@ -72,7 +71,7 @@ def command(
             raise click.UsageError(
                 "--resume, --every, --dtype and --header are for data that this process reads: leave out --engine."
             )
-        _sketch_elsewhere(data, columns, on_bad, wishes, operator_file, target, engine, address, talk)
+        _sketch_engine_runs(data, columns, on_bad, wishes, operator_file, target, engine, address, talk)
         return
     number = 0
 
@@ -109,7 +108,7 @@ def command(
     talk.facts({"output": name(), **sketching.facts_of(done, size)})
 
 
-def _sketch_elsewhere(
+def _sketch_engine_runs(
     data: tuple[str, ...],
     columns: Any,
     on_bad: Any,
@@ -125,9 +124,9 @@ def _sketch_elsewhere(
         raise click.UsageError("--address is that of an engine: name it with --engine dask, spark or ray.")
     if "-" in data:
         raise click.UsageError("Standard input is here, not where the engine is: leave out --engine.")
-    done = elsewhere.sketch_paths(elsewhere.Work(data, columns, on_bad, plan, operator_file), engine, address, talk)
+    done = engine_runs.sketch_paths(engine_runs.Work(data, columns, on_bad, plan, operator_file), engine, address, talk)
     size = sketching.write_sketch(done.sketch, target)
     sketching.remark(done.sketch, talk)
     words = sketching.summary(done.sketch, size, None)
     talk.say(f"{target if target != '-' else 'sketch'}: {words}, in {duration(done.seconds['sketch'])}")
-    talk.facts({"output": target, **elsewhere.facts_of(done, size)})
+    talk.facts({"output": target, **engine_runs.facts_of(done, size)})

@@ -11,20 +11,20 @@ from typing import Any
 
 import click
 
-from qckm import checkpoints, files, foreign
-from qckm.checkpoints import Checkpoint
+from qckm.cli.messages import Talk, say_assumptions, size
 from qckm.cli.progress import Progress
-from qckm.cli.talk import Talk, say_assumptions, size
 from qckm.cli.writing import updating, write_bytes
-from qckm.decode import Hints
-from qckm.decode.room import require_room
+from qckm.common import atomic, foreign
+from qckm.decoding.decode import Hints
+from qckm.decoding.room import require_room
 from qckm.errors import CheckpointError, DecodeError, QckmError
-from qckm.operator import SketchOperator
-from qckm.planning import Plan, Planned, draw_operator
-from qckm.runs import OnBad, State, states
-from qckm.scale import PILOT_ROWS
-from qckm.sketch import Sketch
-from qckm.sources import Source, open_source
+from qckm.planning.plan import Plan, Planned, draw_operator
+from qckm.planning.scale import PILOT_ROWS
+from qckm.sketch import Sketch, SketchOperator, checkpoints, files
+from qckm.sketch.checkpoints import Checkpoint
+from qckm.sketch.runs import OnBad, State, states
+from qckm.sources.opening import open_source
+from qckm.sources.source import Source
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +86,9 @@ def sketch_job(
     source, operator = open_job(job, talk)
     if job.resume and (source.once or job.output is None):
         raise click.UsageError("--resume needs files, which can be read again, and an output (-o).")
-    if job.output is not None and not files.is_device(job.output):
+    if job.output is not None and not atomic.is_device(job.output):
         click.get_current_context().with_resource(checkpoints.running(job.output))
-    lasting = not source.once and job.output is not None and not files.is_device(job.output)
+    lasting = not source.once and job.output is not None and not atomic.is_device(job.output)
     path = checkpoints.path_of(job.output) if lasting and job.output is not None else None
     options = _options(job, operator)
     start = _resumed(path, source, options, job.resume, talk) if path else None

@@ -8,9 +8,10 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from qckm import files
 from qckm.cli.echo import visible_lines
-from qckm.cli.talk import Talk
+from qckm.cli.messages import Talk
+from qckm.common import atomic
+from qckm.sketch import files
 
 
 @contextlib.contextmanager
@@ -20,12 +21,12 @@ def writing(target: str) -> Iterator[Callable[[bytes], None]]:
         file: Any = sys.stdout.buffer
         if target != "-":
             # Without a buffer, which would fail once more on closing.
-            file = stack.enter_context(open(stack.enter_context(files.replacing(target)), "wb", buffering=0))
+            file = stack.enter_context(open(stack.enter_context(atomic.replacing(target)), "wb", buffering=0))
 
         def write(data: bytes) -> None:
             if target == "-" and sys.stdout.isatty():  # read by a person, not by a program
                 data = visible_lines(bytes(data).decode("utf-8", "backslashreplace")).encode()
-            with files.naming("standard output" if target == "-" else target):
+            with atomic.naming("standard output" if target == "-" else target):
                 left = memoryview(data)
                 while left:
                     left = left[file.write(left) :]
@@ -43,7 +44,7 @@ def write_bytes(target: str, data: bytes) -> None:
 @contextlib.contextmanager
 def updating(target: str, talk: Talk) -> Iterator[Callable[[bytes], None]]:
     """Give a function that writes to stdout for "-", else replaces a file that nobody else replaces meanwhile."""
-    if target == "-" or files.is_device(target):
+    if target == "-" or atomic.is_device(target):
         yield functools.partial(write_bytes, target)
         return
     waiting = functools.partial(talk.say, f"waiting for another process that is at work on {target}")

@@ -6,12 +6,11 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
-from qckm.elsewhere import engine_of
 from qckm.engines.partitions import Partitions
 from qckm.errors import MissingExtraError, SourceError
-from qckm.operator import SketchOperator
-from qckm.runs import OnBad
-from qckm.sketch import Sketch
+from qckm.sketch import Sketch, SketchOperator
+from qckm.sketch.runs import OnBad
+from qckm.sources.held import engine_of
 
 __all__ = ["ENGINES", "Partitions", "import_engine", "open_partitions", "sketch"]
 

@@ -20,21 +20,20 @@ import dask.bag as db
 import numpy as np
 from dask.delayed import Delayed, delayed
 
-from qckm import files
+from qckm.common.arrays import Floats
 from qckm.engines.jobs import Block, Job, merge_parts, run_part
 from qckm.engines.partitions import Partitions, select_names
 from qckm.engines.sampling import PARTS, choose_parts
 from qckm.engines.sketching import SketchJob
 from qckm.errors import RowsError, SourceError
-from qckm.frame_columns import column_names
 from qckm.kernels.threads import count_threads
 from qckm.models import Model, read_model, to_json
-from qckm.nearest import distances
-from qckm.operator import SketchOperator
-from qckm.rows import Floats, as_rows, as_weights
-from qckm.runs import OnBad
-from qckm.scale import Pilot, choose_rows, pilot_of
-from qckm.sketch import Sketch
+from qckm.models.nearest import distances
+from qckm.planning.scale import Pilot, choose_rows, pilot_of
+from qckm.sketch import Sketch, SketchOperator, files
+from qckm.sketch.runs import OnBad
+from qckm.sources.frame_columns import column_names
+from qckm.sources.rows import as_rows, as_weights
 
 # Results that one task merges: few enough that a tree of a million partitions is five levels deep.
 FAN_IN = 16

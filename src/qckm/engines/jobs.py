@@ -15,9 +15,8 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from qckm import errors
+from qckm.common.arrays import Floats, Rows
 from qckm.errors import QckmError
-from qckm.rows import Floats
-from qckm.sources.table import Rows
 
 # Rows (rows, n) of a partition, and their weights (rows,) if they have any.
 Block = tuple[Rows, Floats | None]

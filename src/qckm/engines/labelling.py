@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from qckm.common.arrays import Floats
 from qckm.engines.jobs import Block, Job
 from qckm.models import Model, read_model, to_json
-from qckm.rows import Floats
 
 
 class LabelJob(Job):

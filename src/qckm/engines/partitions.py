@@ -8,18 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from qckm import files
+from qckm.common.arrays import Floats
 from qckm.engines.jobs import Job
 from qckm.engines.labelling import LabelJob, sums_of
 from qckm.engines.sampling import SampleJob, rows_of_sample
 from qckm.engines.sketching import SketchJob
 from qckm.errors import RowsError, SourceError
 from qckm.models import Model
-from qckm.operator import SketchOperator
-from qckm.rows import Floats
-from qckm.runs import OnBad
-from qckm.scale import Pilot, pilot_of
-from qckm.sketch import Sketch
+from qckm.planning.scale import Pilot, pilot_of
+from qckm.sketch import Sketch, SketchOperator, files
+from qckm.sketch.runs import OnBad
 from qckm.sources.selecting import resolve
 
 _NOT_LAZY = (

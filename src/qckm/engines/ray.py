@@ -19,7 +19,7 @@ import ray
 import ray.data
 from ray.exceptions import RayError
 
-from qckm.engines.arrow import blocks_of, vectors_of
+from qckm.engines.blocks import blocks_of, vectors_of
 from qckm.engines.jobs import Job, merge_parts, run_part, translated
 from qckm.engines.partitions import Partitions, columns_beside, select_names
 from qckm.errors import RowsError, SourceError

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from qckm.common.arrays import Floats
 from qckm.engines.jobs import Block, Job
-from qckm.rows import Floats, as_weights
-from qckm.scale import PILOT_ROWS
+from qckm.planning.scale import PILOT_ROWS
+from qckm.sources.rows import as_weights
 
 # Partitions that are looked into: a pilot should not cost a pass.
 PARTS = 32

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from qckm import files
 from qckm.engines.jobs import Block, Job
-from qckm.operator import SketchOperator
-from qckm.runs import OnBad, sketch_batch
-from qckm.sketch import Sketch
-from qckm.sources import Batch, Position
+from qckm.sketch import Sketch, SketchOperator, files
+from qckm.sketch.runs import OnBad, sketch_batch
+from qckm.sources.source import Batch, Position
 
 
 class SketchJob(Job):

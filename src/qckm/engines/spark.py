@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, NumericType, StructType
 
-from qckm.engines.arrow import blocks_of
+from qckm.engines.blocks import blocks_of
 from qckm.engines.jobs import Job, merge_parts, run_part, translated
 from qckm.engines.partitions import Partitions, columns_beside, select_names
 from qckm.engines.sampling import choose_parts

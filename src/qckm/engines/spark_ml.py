@@ -34,11 +34,12 @@ from pyspark.ml.util import (
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import pandas_udf
 
-from qckm import estimator, files, models
+from qckm import models
+from qckm.common.arrays import Floats
 from qckm.engines.spark import SparkPartitions, array_of, by_name, require_numbers
 from qckm.errors import SourceError
-from qckm.rows import Floats
-from qckm.sketch import Sketch
+from qckm.estimators import kmeans as estimator
+from qckm.sketch import Sketch, files
 
 
 class _CompressiveKMeansParams(HasFeaturesCol, HasInputCols, HasPredictionCol, HasSeed, HasWeightCol, HasHandleInvalid):

@@ -6,12 +6,11 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from qckm import checkpoints, engines, files
-from qckm.checkpoints import Checkpoint
+from qckm import engines
 from qckm.errors import CheckpointError
-from qckm.operator import SketchOperator
-from qckm.runs import OnBad, State
-from qckm.sketch import Sketch
+from qckm.sketch import Sketch, SketchOperator, checkpoints, files
+from qckm.sketch.checkpoints import Checkpoint
+from qckm.sketch.runs import OnBad, State
 
 _BATCH = "spark batch"
 _OPERATOR = "operator"

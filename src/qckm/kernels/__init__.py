@@ -1,1 +1,1 @@
-"""The hot loops. `reference` is the truth: whatever else computes a sketch must give the same integers."""
+"""Codes of rows go in, sums and bits come out. `reference` is the truth; core/ is the same in C."""

@@ -11,9 +11,10 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from qckm.common.arrays import Bytes, Floats, Int64s
 from qckm.kernels import library, reference
-from qckm.kernels.library import DONE, NO_MEMORY, Rows, Spec, Totals
-from qckm.kernels.sketcher import Bytes, Floats, Int64s, Measurement, Summary
+from qckm.kernels.library import DONE, NO_MEMORY, RowsAt, Spec, Totals
+from qckm.kernels.sketcher import Measurement, Summary
 from qckm.kernels.threads import Tasks, count_threads, share
 
 Result = TypeVar("Result")
@@ -66,7 +67,9 @@ class CompiledSketcher:
         kernel = self._for_bits
 
         def work(tasks: Iterable[slice]) -> int | None:
-            return next((bad for part in tasks if (bad := kernel.encode(rows[part], bits[part], part.start)) is not None), None)
+            return next(
+                (bad for part in tasks if (bad := kernel.encode(rows[part], bits[part], part.start)) is not None), None
+            )
 
         return _least(self._share(rows, n_jobs, work))
 
@@ -139,9 +142,7 @@ class _Kernel:
     def encode(self, rows: npt.NDArray[Any], bits: Bytes, first_row: int) -> int | None:
         """Write the bits of rows; return as `add` does."""
         rows = _native(rows)
-        bad = self._library.qckm_encode(
-            self._kernel, ctypes.byref(_rows_of(rows)), bits.ctypes.data, bits.strides[0]
-        )
+        bad = self._library.qckm_encode(self._kernel, ctypes.byref(_rows_of(rows)), bits.ctypes.data, bits.strides[0])
         return _checked(bad, first_row)
 
 
@@ -187,9 +188,9 @@ def _native(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return rows if rows.dtype.isnative else rows.astype(rows.dtype.newbyteorder("="))
 
 
-def _rows_of(rows: npt.NDArray[Any]) -> Rows:
+def _rows_of(rows: npt.NDArray[Any]) -> RowsAt:
     number = _NUMBERS[f"{rows.dtype.kind}{rows.dtype.itemsize}"]  # C's long long is an int64 too
-    return Rows(rows.ctypes.data, len(rows), *rows.strides, number)
+    return RowsAt(rows.ctypes.data, len(rows), *rows.strides, number)
 
 
 def _checked(result: int, first_row: int) -> int | None:

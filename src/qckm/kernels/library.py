@@ -40,7 +40,7 @@ class Spec(ctypes.Structure):
     )
 
 
-class Rows(ctypes.Structure):
+class RowsAt(ctypes.Structure):
     """core.h's qckm_rows: rows anywhere in memory."""
 
     _fields_ = (
@@ -78,9 +78,9 @@ def load() -> Any:
     library.qckm_release.restype = None
     library.qckm_release.argtypes = [_POINTER]
     library.qckm_sum.restype = _INT64
-    library.qckm_sum.argtypes = [_POINTER, ctypes.POINTER(Rows), _POINTER, ctypes.POINTER(Totals)]
+    library.qckm_sum.argtypes = [_POINTER, ctypes.POINTER(RowsAt), _POINTER, ctypes.POINTER(Totals)]
     library.qckm_encode.restype = _INT64
-    library.qckm_encode.argtypes = [_POINTER, ctypes.POINTER(Rows), _POINTER, _INT64]
+    library.qckm_encode.argtypes = [_POINTER, ctypes.POINTER(RowsAt), _POINTER, _INT64]
     library.qckm_count_bits.argtypes = [_POINTER, _INT64, _INT64, _INT64, _POINTER]
     wanted = os.environ.get("QCKM_INSTRUCTIONS")
     if wanted and not library.qckm_use(wanted.lower().encode()):

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qckm.common.arrays import Bytes, Floats, Int64s
 from qckm.kernels import reference
-from qckm.kernels.sketcher import Bytes, Floats, Int64s, Measurement, Summary
+from qckm.kernels.sketcher import Measurement, Summary
 
 # The contributions of this many measurements are held at a time: 8 MB of phases.
 _CHUNK = 1 << 20
@@ -21,9 +22,7 @@ class PortableSketcher:
     def __init__(self, measurement: Measurement) -> None:
         self._measurement = measurement
 
-    def sum(
-        self, rows: npt.NDArray[Any], weights: Int64s | Floats | None = None, n_jobs: int | None = None
-    ) -> Summary:
+    def sum(self, rows: npt.NDArray[Any], weights: Int64s | Floats | None = None, n_jobs: int | None = None) -> Summary:
         """Sum the contributions of rows (rows, n), each times its weight; real weights make sums of floats."""
         real = weights is not None and weights.dtype != np.int64
         found = Summary.start(self._measurement, real)

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qckm.common.arrays import Floats, Int16s, Int32s, Int64s
+
 ARITHMETIC = "integer-phases/1"
 STRUCTURED_ARITHMETIC = "integer-phases/1 structured"
 TURN = 1 << 24
@@ -22,11 +24,6 @@ TABLE_SHIFT = 12  # a phase's 24 bits, less the 12 that choose a table entry
 
 # cos on a quarter turn as s + s·P(s²), s in [−1, 1]: the coefficients of P in 32768ths.
 COSINE_POLYNOMIAL = (18701, -21159, 2597, -140)
-
-Int16s = npt.NDArray[np.int16]
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 def one_bit_table() -> Int16s:

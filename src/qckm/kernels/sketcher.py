@@ -9,11 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from qckm.common.arrays import Bytes, Floats, Int64s
 from qckm.kernels import library
-
-Floats = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
 
 
 class SlowKernelWarning(UserWarning):
@@ -68,8 +65,8 @@ class Summary:
     @classmethod
     def start(cls, measurement: Measurement, real: bool = False) -> Summary:
         """Return the summary of no rows; of real weights, sums are floats."""
-        n = len(measurement.steps)
-        total = np.zeros(measurement.n_measurements, np.float64 if real else np.int64)
+        n, size = len(measurement.steps), measurement.n_measurements
+        total = np.zeros(size, np.float64) if real else np.zeros(size, np.int64)
         return cls(total, np.full(n, np.inf), np.full(n, -np.inf))
 
 

@@ -9,10 +9,13 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from operator import index
 from threading import Lock
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
+
+from qckm.errors import OperatorError
 
 Result = TypeVar("Result")
 
@@ -63,6 +66,17 @@ def _work(work: Callable[[Tasks], Result], tasks: Tasks) -> Result:
 def _pool() -> ThreadPoolExecutor:
     # Threads are only made when they are needed and none is idle: the pool is as large as the largest n_jobs so far.
     return _pools.setdefault(os.getpid(), ThreadPoolExecutor(max_workers=1024, thread_name_prefix="qckm"))
+
+
+def as_jobs(n_jobs: Any) -> int | None:
+    """Return a number of threads, or None."""
+    try:
+        jobs = None if n_jobs is None else index(n_jobs)
+    except TypeError:
+        jobs = 0
+    if jobs == 0:
+        raise OperatorError(f"Expected n_jobs to be None, a number of threads, or -1 for all cores, got {n_jobs!r}.")
+    return jobs
 
 
 def count_threads(n_jobs: int | None) -> int:

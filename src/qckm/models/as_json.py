@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from qckm.common.arrays import Floats
 from qckm.errors import FileError
 from qckm.models.model import Model
-from qckm.rows import Floats
 
 FORMAT = "qckm-model/1"
 _DEEPEST = 20

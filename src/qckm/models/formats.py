@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from qckm import foreign
+from qckm.common import foreign
 from qckm.errors import FileError
 from qckm.models.as_csv import from_csv, to_csv
 from qckm.models.as_json import from_json, to_json

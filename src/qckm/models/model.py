@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from qckm import files
-from qckm.decode import Clustering
+from qckm.common import atomic
+from qckm.common.arrays import Floats
+from qckm.decoding.decode import Clustering
 from qckm.errors import FileError
-from qckm.operator import SketchOperator
-from qckm.rows import Floats, as_rows
+from qckm.sketch import SketchOperator
+from qckm.sources.rows import as_rows
 
 if TYPE_CHECKING:
     from sklearn.cluster import KMeans
@@ -85,7 +86,7 @@ class Model:
 
     def nearest(self, X: Any, n_jobs: int | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
         """Return the nearest centroid of each row X: (rows, n), and the distance to it, in units."""
-        from qckm.nearest import nearest  # numba takes its time to import
+        from qckm.models.nearest import nearest  # numba takes its time to import
 
         rows = as_rows(X, self.centers.shape[1])
         if (self.units == 1).all():
@@ -120,4 +121,4 @@ class Model:
         """Write the model atomically, in the format of the name's ending."""
         from qckm.models.formats import writer_for  # formats know what a model is
 
-        files.write_atomically(path, writer_for(path)(self))
+        atomic.write_atomically(path, writer_for(path)(self))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from html import escape
 
-from qckm.text import visible
+from qckm.common.text import visible
 
 _WITHOUT_END = ("meta", "link")
 

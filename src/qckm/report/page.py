@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 import qckm
+from qckm.common.arrays import Floats
 from qckm.models import Model
 from qckm.report import charts, verdict
 from qckm.report.facts import amount, count, number, percent, size, words
 from qckm.report.html import Html, element
-from qckm.rows import Floats
 
 _MOST_COLUMNS = 12
 _VERDICTS = {

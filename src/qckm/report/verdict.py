@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from qckm.decode import POOR_FIT
+from qckm.common.arrays import Floats
+from qckm.common.blas import one_thread
+from qckm.decoding.decode import POOR_FIT
 from qckm.models import Model
 from qckm.report.facts import amount, number, percent
-from qckm.rows import Floats
-from qckm.threads import one_thread
 
 # A share of a sketch that is well explained. Of a one-bit sketch of points, the harmonics that are modelled are 94 %.
 _WELL = 0.9

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from qckm.errors import MessageError
-from qckm.operator import SketchOperator
 from qckm.sensor import wire
 from qckm.sensor.resync import whole_messages
-from qckm.sketch import Sketch
+from qckm.sketch import Sketch, SketchOperator
 
 
 @dataclass

@@ -19,7 +19,8 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from qckm.sensor.wire import CRC, HEADER, KINDS, LONGEST_PAYLOAD, MAGIC, VERSION
+from qckm.export.as_c import LONGEST_PAYLOAD
+from qckm.sensor.wire import CRC, HEADER, KINDS, MAGIC, VERSION
 
 Words = npt.NDArray[np.uint32]
 Places = npt.NDArray[np.int64]

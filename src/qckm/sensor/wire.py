@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.errors import MessageError
-from qckm.operator import SketchOperator
-from qckm.sketch import Sketch
+from qckm.export.as_c import LONGEST_PAYLOAD
+from qckm.sketch import Sketch, SketchOperator
 
 MAGIC: Final = b"Qk"
 VERSION: Final = 1
@@ -26,7 +26,6 @@ HEADER: Final = struct.Struct(
     "<2sBB8sIIIII"
 )  # magic, version, kind, fingerprint, device, sequence, rows, clipped, length
 CRC: Final = struct.Struct("<I")
-LONGEST_PAYLOAD: Final = 1 << 20
 _SMALL = 1 << 14  # bytes
 
 
@@ -59,11 +58,6 @@ class Message:
     def name(self) -> str:
         """How people refer to it."""
         return f"device {self.device}, sequence {self.sequence}"
-
-
-def fingerprint_of(operator: SketchOperator) -> bytes:
-    """Return what stands for an operator in a message."""
-    return bytes.fromhex(operator.fingerprint)[:8]
 
 
 def dumps(message: Message) -> bytes:
@@ -136,7 +130,7 @@ def bits_message(
     saturated: int = 0,
 ) -> Message:
     """Return the message of rows' bits, as `op.encode` packs them."""
-    fingerprint = fingerprint_of(operator)
+    fingerprint = operator.short_fingerprint
     return Message(BITS, fingerprint, device, sequence, len(bits), saturated, bits.tobytes())
 
 
@@ -149,7 +143,7 @@ def counters_message(sketch: Sketch, device: int, sequence: int, counter_bits: i
     kind, dtype = {16: (COUNTERS_16, "<u2"), 32: (COUNTERS_32, "<u4")}[counter_bits]
     if rows >= 1 << counter_bits:
         raise MessageError(f"Expected at most {(1 << counter_bits) - 1} rows, got {rows}: use wider counters.")
-    fingerprint = fingerprint_of(sketch.operator)
+    fingerprint = sketch.operator.short_fingerprint
     return Message(kind, fingerprint, device, sequence, rows, saturated, ones.astype(dtype).tobytes())
 
 
@@ -163,10 +157,10 @@ def sketch_of(message: Message, operator: SketchOperator) -> Sketch:
 
 def sum_of(message: Message, operator: SketchOperator) -> npt.NDArray[np.int64] | None:
     """Return what a message's rows add to a sum, (M,), or None if it has none; refuse as `sketch_of` does."""
-    if message.fingerprint != fingerprint_of(operator):
+    if message.fingerprint != operator.short_fingerprint:
         raise MessageError(
             f"{message.name}: of another operator ({message.fingerprint.hex()}, expected "
-            f"{fingerprint_of(operator).hex()}): its bits mean something else."
+            f"{operator.short_fingerprint.hex()}): its bits mean something else."
         )
     n_measurements = operator.n_measurements
     width = -(-n_measurements // 8)

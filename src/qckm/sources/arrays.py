@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from qckm.rows import as_rows
+from qckm.common.arrays import Rows
 from qckm.sources.guard import reading
-from qckm.sources.table import Chunk, Column, Rows, Selection, Table
+from qckm.sources.rows import as_rows
+from qckm.sources.table import Chunk, Column, Selection, Table
 
 # Rows of an array can be read anywhere; this many together are a block of the pilot.
 BLOCK_ROWS = 4096

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from qckm.common.arrays import Rows
 from qckm.errors import SourceError
-from qckm.frame_columns import is_arrow_number
+from qckm.sources.frame_columns import is_arrow_number
 from qckm.sources.guard import reading
-from qckm.sources.table import Column, Rows, Selection
+from qckm.sources.table import Column, Selection
 
 
 def columns_of(schema: pa.Schema) -> list[Column]:

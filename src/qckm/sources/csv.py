@@ -14,11 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from qckm.common.arrays import Rows
 from qckm.sources.first_lines import look
 from qckm.sources.numbers import number
 from qckm.sources.raw import Peekable, decompressed
 from qckm.sources.records import Block, Records, line_of_record
-from qckm.sources.table import Chunk, Column, Rows, Selection, Table, split
+from qckm.sources.table import Chunk, Column, Selection, Table, split
 
 _BLOCK = 1 << 23
 # pyarrow parses such pieces of a block in parallel; a record must fit into one.

@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from qckm.common.arrays import Rows
 from qckm.errors import SourceError
-from qckm.rows import as_rows
 from qckm.sources.arrays import BLOCK_ROWS, blocks_of_rows
 from qckm.sources.guard import reading
-from qckm.sources.table import Chunk, Column, Rows, Selection, Table
+from qckm.sources.rows import as_rows
+from qckm.sources.table import Chunk, Column, Selection, Table
 
 # Columns one after the other, and compressed: such an array must be unpacked as a whole.
 _MOST_UNPACKED = 1 << 28

@@ -15,6 +15,7 @@ from typing import NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from qckm.common.arrays import Bytes
 from qckm.errors import SourceError
 
 # A record without end must not fill the memory.
@@ -23,7 +24,6 @@ _PART = 1 << 20
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 _STRAY = "a stray quote? Remove it, or double it inside a cell in quotes."
 
-Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.intp]
 
 

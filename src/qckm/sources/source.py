@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from qckm.common.arrays import Rows
 from qckm.errors import RowsError, SourceError
 from qckm.sources.guard import reading
-from qckm.sources.table import Rows, Selection, Table
+from qckm.sources.table import Selection, Table
 
 # Of one batch: small beside any machine's memory, large beside the cost of handing it on.
 BATCH_BYTES = 1 << 24

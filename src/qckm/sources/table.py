@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-Rows = npt.NDArray[Any]
+from qckm.common.arrays import Rows
+
 # Rows of a table, and how many of its bytes have been read to get there.
 Chunk = tuple[Rows, int]
 

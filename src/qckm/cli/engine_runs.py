@@ -1,0 +1,79 @@
+"""What `qckm sketch --engine` does: the engine reads, its workers sketch, and this process gets the sum."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from qckm import engines
+from qckm.cli.messages import Talk
+from qckm.cli.sketching import load_operator, operator_facts
+from qckm.errors import SourceError
+from qckm.planning.plan import Plan, Planned, plan_operator
+from qckm.sketch import Sketch
+from qckm.sketch.runs import OnBad
+
+
+@dataclass(frozen=True)
+class Work:
+    """What to sketch, and how."""
+
+    data: tuple[str, ...]
+    columns: tuple[str, ...] | None
+    on_bad: OnBad
+    plan: Plan
+    operator_file: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Done:
+    """A sketch, which engine made it of what, and the seconds of each part."""
+
+    sketch: Sketch
+    engine: str
+    data: tuple[str, ...]
+    seconds: dict[str, float]
+
+
+def sketch_paths(work: Work, engine: str, address: str | None, talk: Talk) -> Done:
+    """Sketch Parquet files where the engine is."""
+    module = engines.import_engine(engine)
+    try:
+        return _sketch(work, engine, module, address, talk)
+    except pa.ArrowException as error:
+        raise SourceError(f"{work.data[0]}: expected Parquet that {engine} can read: {error}") from error
+
+
+def _sketch(work: Work, engine: str, module: Any, address: str | None, talk: Talk) -> Done:
+    operator = load_operator(work.operator_file) if work.operator_file else None
+    began = time.perf_counter()
+    with module.reading(work.data, address) as frame:
+        ready = time.perf_counter()
+        usual = None if operator is None else operator.feature_names
+        held = module.open_partitions(frame, work.columns, usual)
+        planned = Planned(operator) if operator else plan_operator(held.names, held.names, held.pilot, work.plan)
+        for words in planned.words:
+            talk.say(words)
+        drawn = time.perf_counter()
+        sketch = held.sketch(planned.operator, work.on_bad)
+        done = time.perf_counter()
+    return Done(sketch, engine, work.data, {"start": ready - began, "prepare": drawn - ready, "sketch": done - drawn})
+
+
+def facts_of(done: Done, n_bytes: int) -> dict[str, Any]:
+    """Return what is worth knowing of a sketch that an engine made."""
+    sketch = done.sketch
+    return {
+        "rows": sketch.count,
+        "skipped": sketch.skipped,
+        "saturated": sketch.saturated,
+        "engine": done.engine,
+        "inputs": list(done.data[:100]),
+        "n_inputs": len(done.data),
+        "sketch_bytes": n_bytes,
+        **operator_facts(sketch.operator),
+        "seconds": done.seconds,
+    }

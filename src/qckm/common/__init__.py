@@ -1,0 +1,1 @@
+"""What every room stands on: types, random numbers, memory, text, and files that are replaced whole."""

@@ -1,0 +1,34 @@
+"""Whether there is room to decode: a sketch is small, but the frequencies of its operator, written out, are not."""
+
+from __future__ import annotations
+
+from qckm.common import memory
+from qckm.errors import DecodeError
+
+# Matrices (n, m) of float64 that a decoder has at a time, at its worst: the frequencies, transposed, and as they are
+# being made (measured, for n from 784 to 5000: 3.9).
+_MATRICES = 4
+# What a file may ask for without being asked: its size says nothing of it.
+_MOST = 6 << 30
+# So little is not worth a question: where it is not free, the system makes it so.
+_LITTLE = 1 << 28
+
+
+def require_room(n: int, m: int) -> None:
+    """Refuse, before anything is made, to decode n features at m frequencies where that takes too much memory."""
+    require_memory(_MATRICES * 8 * n * m, f"Decoding {n} features at {m} frequencies")
+
+
+def require_memory(needed: int, what: str) -> None:
+    """Refuse what takes more bytes than are free, or than a decoder takes unasked."""
+    if needed <= _LITTLE:
+        return
+    asked, free = memory.wanted(), memory.free()
+    most = asked if asked is not None else min(_MOST, _MOST if free is None else free)
+    if needed > most:
+        known = "" if free is None else f" ({memory.in_words(free)} are free)"
+        raise DecodeError(
+            f"{what} takes about {memory.in_words(needed)} of memory, and {memory.in_words(most)} are allowed{known}. "
+            "Sketch fewer columns or principal components, or use fewer frequencies (--frequencies, n_frequencies=); "
+            f"or allow more: QCKM_MEMORY={-(-needed // 2**30)}G."
+        )

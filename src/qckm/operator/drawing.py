@@ -1,0 +1,115 @@
+"""From wishes to integers: how the frequencies, the dither and the steps of an operator are drawn."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from qckm.common.arrays import Floats
+from qckm.errors import OperatorError
+from qckm.kernels.reference import CODE_LIMIT, TURN
+from qckm.operator.arguments import SMALLEST, power_of_two_below
+from qckm.operator.laws import Law, draw_frequencies, draw_norms
+from qckm.operator.octaves import octave_codes, steps_for
+from qckm.operator.structured import draw_structured, is_faster
+from qckm.operator.wishes import STEPS_A_SCALE, Drawn, Wishes
+
+# Rows further away need longer steps. One frequency of so many may be too high for an int16 then, and is lowered …
+_ONE_OF = 100
+# … and structured frequencies, which fit an int32, are rounded by a phase of no more than 0.002·√n with steps so long.
+_LONGEST = 8
+# The highest frequency that fits an int16, in radians a step.
+_HIGHEST = CODE_LIMIT * (2 * np.pi / TURN)
+
+How = Literal["auto", "dense", "structured"]
+
+
+def draw(wishes: Wishes, law: Law, how: How, octaves: int, rng: np.random.Generator) -> tuple[Drawn, str]:
+    """Draw frequencies of a law; return their integers, and the note that says where they came from."""
+    if law.draw_codes is not None:
+        if how == "structured" or octaves > 1:
+            raise OperatorError(
+                f"Frequencies of the law {law.name!r} are dense, and of one scale: use another law for structured ones, "
+                "or for more than one octave."
+            )
+        return law.draw_codes(wishes, rng)
+    return _draw_radial(wishes, law, how, octaves, rng), law.name
+
+
+def _draw_radial(wishes: Wishes, law: Law, how: How, octaves: int, rng: np.random.Generator) -> Drawn:
+    """Draw frequencies of a radial law, dense or structured, at one scale or several."""
+    if octaves > 1:
+        if how == "structured":
+            raise OperatorError("Expected frequencies 'dense' or 'auto' for more than one octave, got 'structured'.")
+        return _draw_octaves(wishes, law, octaves, rng)
+    if how == "structured" or (how == "auto" and is_faster(wishes.n, wishes.m)):
+        drawn = _draw_structured(wishes, law, rng)
+        if drawn is not None:
+            return drawn
+        if how == "structured":
+            raise OperatorError(
+                "Structured frequencies need more than a handful of features, and steps that are fine and in "
+                "proportion to the units within a factor of 4: leave out steps=, or use frequencies='dense'."
+            )
+    return _draw_dense(wishes, law, rng)
+
+
+def steps_of(omega: Floats) -> Floats:
+    """Return steps (n,) for frequencies (n, m) of somebody's own, in radians a data unit."""
+    rms = np.sqrt((omega**2).mean(axis=1))
+    rms[rms == 0] = 1.0  # a feature nobody looks at may have any step
+    return power_of_two_below(1 / (rms * STEPS_A_SCALE))
+
+
+def code_frequencies(omega: Floats, steps: Floats) -> npt.NDArray[np.int16]:
+    """Return the codes of frequencies (n, m) in radians a data unit."""
+    codes = np.rint(omega * steps[:, np.newaxis] * (TURN / (2 * np.pi)))
+    if np.abs(codes).max() > CODE_LIMIT:
+        k, j = np.unravel_index(np.abs(codes).argmax(), codes.shape)
+        raise OperatorError(
+            f"Frequency {j} does not fit: {omega[k, j]:.4g} radians a unit at a step of {steps[k]:.4g} in feature "
+            f"{k} is {abs(codes[k, j]):.0f} in 2**24ths of a turn, and int16 holds {CODE_LIMIT}. "
+            f"Use a smaller step for that feature or a larger scale."
+        )
+    return codes.astype(np.int16)
+
+
+def _draw_dense(wishes: Wishes, law: Law, rng: np.random.Generator) -> Drawn:
+    omega = draw_frequencies(wishes.n, wishes.m, wishes.scale, law, rng) / wishes.units[:, np.newaxis]
+    steps, usual = wishes.steps_up_to(_longest(omega)), wishes.usual_steps
+    while (longer := steps > usual).any():
+        too_high = np.abs(omega) * steps[:, np.newaxis] > _HIGHEST
+        if too_high.any(axis=0).sum() <= wishes.m // _ONE_OF:
+            omega /= np.maximum(1, (np.abs(omega) * steps[:, np.newaxis] / _HIGHEST).max(axis=0))
+            break
+        steps = np.where(longer & too_high.any(axis=1), steps / 2, steps)
+    return Drawn(code_frequencies(omega, steps), wishes.draw_dither(wishes.m, rng), steps)
+
+
+def _longest(omega: Floats) -> Floats:
+    """Return steps (n,) at which one frequency in a hundred does not fit for that feature alone."""
+    few = omega.shape[1] // _ONE_OF
+    steps: Floats = _HIGHEST / np.maximum(np.partition(np.abs(omega), -1 - few, axis=1)[:, -1 - few], SMALLEST)
+    return steps
+
+
+def _draw_structured(wishes: Wishes, law: Law, rng: np.random.Generator) -> Drawn | None:
+    """Draw structured frequencies, or None where integers would be too coarse for them."""
+    usual = wishes.usual_steps
+    longer = (wishes.steps_up_to(_LONGEST * usual) / usual).max()  # all of them, as they must be in proportion
+    norms = draw_norms(wishes.n, wishes.m, wishes.scale, law, rng)
+    codes = draw_structured(wishes.m, norms, wishes.units, longer * usual, rng)
+    if codes is None:
+        return None
+    return Drawn(codes, wishes.draw_dither(wishes.m, rng), longer * usual)
+
+
+def _draw_octaves(wishes: Wishes, law: Law, octaves: int, rng: np.random.Generator) -> Drawn:
+    omega = draw_frequencies(wishes.n, wishes.m, wishes.scale, law, rng) / wishes.units[:, np.newaxis]
+    steps = wishes.usual_steps
+    if wishes.steps is None:
+        steps = steps_for(omega, steps, wishes.steps_up_to(np.inf), octaves)
+    codes = octave_codes(omega, steps, octaves)
+    return Drawn(codes, wishes.draw_dither(octaves * wishes.m, rng), steps)

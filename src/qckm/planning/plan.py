@@ -1,0 +1,181 @@
+"""From rows and a few wishes to an operator: what the command line and the estimator share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from qckm.common.arrays import Floats
+from qckm.common.random import mixed_with, spawn
+from qckm.errors import OperatorError
+from qckm.operator import signatures
+from qckm.operator.wishes import Dither
+from qckm.planning.hints import Hints
+from qckm.planning.sampling import sample_rows
+from qckm.planning.scale import (
+    PILOT_ROWS,
+    Pilot,
+    Settings,
+    choose_law,
+    choose_n_frequencies,
+    choose_settings,
+    draw_pilot,
+)
+from qckm.sketch import SketchOperator
+from qckm.sources.source import Source
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was asked for; None where it is left to the pilot.
+
+    Parameters
+    ----------
+    n_clusters : int, optional
+        K: needed for the scale and for m, unless both are given.
+    n_frequencies : int, optional
+        m.
+    scale : float, optional
+        In data units, or in standard deviations if standardised.
+    octaves : int
+        At how many scales, a factor 2 apart, to measure: `scale` is the finest, the pilot's is the middle one.
+    law : str or Law
+    signature : str, Signature or callable
+    dither : {"paired", "single"}
+    standardize : bool
+        Whether each column counts in its own standard deviation, as the pilot sees it.
+    seed : int
+    """
+
+    n_clusters: int | None = None
+    n_frequencies: int | None = None
+    scale: float | None = None
+    law: Any = "auto"
+    signature: Any = "one-bit"
+    dither: Dither = "paired"
+    standardize: bool = False
+    seed: int = 0
+    octaves: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """An operator, what the pilot tells a decoder (if there was a pilot), and words to the user."""
+
+    operator: SketchOperator
+    hints: Hints | None = None
+    words: tuple[str, ...] = ()
+
+
+def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Planned:
+    """Draw the operator; look at a pilot only where a wish was left open, or what it tells a decoder is wanted.
+
+    With scale and m given, and no standardising, no row is read and phases count from 0: the same wishes give the same
+    operator everywhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from qckm.sources.opening import open_source
+    >>> rows = np.random.default_rng(0).normal(size=(1000, 2)) * [1, 1000]
+    >>> planned = draw_operator(open_source(rows), Plan(n_clusters=3, standardize=True))
+    >>> planned.operator.units.round(-1).tolist(), planned.operator.n_frequencies
+    ([0.0, 980.0], 100)
+    """
+    drawn: list[int] = []
+
+    def draw(rng: np.random.Generator) -> Pilot:
+        pilot = draw_pilot(sample_rows(source, PILOT_ROWS, rng), None, rng)
+        drawn.append(int(pilot.weights.sum()))
+        return pilot
+
+    planned = plan_operator(source.selection.names, source.feature_names, draw, plan, want_hints, not source.once)
+    if not (source.once and drawn):
+        return planned
+    words = (
+        f"the scale is that of the first {drawn[0]} rows of the pipe: if the others differ, use --operator or --scale"
+    )
+    return replace(planned, words=(*planned.words, words))
+
+
+def plan_operator(
+    names: Sequence[str],
+    feature_names: tuple[str, ...] | None,
+    draw: Callable[[np.random.Generator], Pilot],
+    plan: Plan,
+    want_hints: bool = False,
+    of_all: bool = True,
+) -> Planned:
+    """Draw the operator for columns of these names; `draw` gives a pilot of them, of all rows or the first.
+
+    Where it is drawn from a pilot, the pilot's rows are part of the dice. Two data sets of one seed then never give
+    operators whose sketches add up: else that would be luck, of scales and origins that are rounded to the same.
+    """
+    n, n_clusters = len(names), plan.n_clusters
+    if n_clusters is None and (plan.scale is None or plan.n_frequencies is None):
+        raise OperatorError("Expected the number of clusters (-k), or both --scale and --frequencies, got neither.")
+    for_pilot, for_operator, _ = spawn(plan.seed, 3)
+    units, origin, extent, scale, pilot = np.ones(n), np.zeros(n), None, plan.scale, None
+    m, signature = plan.n_frequencies or choose_n_frequencies(n, n_clusters or 1), signatures.get(plan.signature)
+    law, radians = choose_law(n, n_clusters or 1, m, signature, plan.law, of_all)
+    words: list[str] = []
+    if plan.scale is None or plan.standardize or want_hints:
+        pilot = draw(for_pilot)
+        if plan.standardize:
+            units = _deviations(pilot)
+            constant = [name for name, unit in zip(names, units, strict=True) if unit == 0]
+            units[units == 0] = 1.0
+            if constant:
+                words.append(f"constant in the pilot, left as they are: {', '.join(constant)}")
+        pilot_in_units = Pilot(pilot.rows / units, pilot.weights)
+        settings = choose_settings(pilot_in_units, n_clusters or 1, for_pilot, radians)
+        scale = plan.scale or float(np.ldexp(settings.scale, -(plan.octaves // 2)))
+        origin, extent = settings.origin * units, settings.extent * units
+    operator = SketchOperator.draw(
+        n_features=n,
+        n_frequencies=m,
+        scale=float(scale or 1.0),
+        law=law,
+        signature=signature,
+        dither=plan.dither,
+        origin=origin,
+        units=units,
+        random_state=for_operator if pilot is None else mixed_with(for_operator, pilot.rows, pilot.weights),
+        feature_names=feature_names,
+        octaves=plan.octaves,
+        extent=extent,
+    )
+    hints = None if pilot is None or not n_clusters else _hints(pilot, settings, operator)
+    return Planned(operator, hints, tuple(words))
+
+
+def hints_for(source: Source, plan: Plan, operator: SketchOperator) -> Hints:
+    """Return what a pilot tells a decoder about an operator made elsewhere."""
+    for_pilot, _, _ = spawn(plan.seed, 3)
+    pilot = draw_pilot(sample_rows(source, PILOT_ROWS, for_pilot), None, for_pilot)
+    settings = choose_settings(Pilot(pilot.rows / operator.units, pilot.weights), plan.n_clusters or 1, for_pilot)
+    return _hints(pilot, settings, operator)
+
+
+def _hints(pilot: Pilot, settings: Settings, operator: SketchOperator) -> Hints:
+    units = operator.units
+    centers, weights, spreads = settings.clusters
+    seen = operator.sketch(pilot.rows, pilot.weights)
+    return Hints(centers * units, weights, spreads, settings.deviation * units, seen)
+
+
+def decoder_seed(seed: int) -> int:
+    """Return the decoder's seed for that of a plan: independent of the pilot's and the operator's."""
+    return int(spawn(seed, 3)[2].integers(2**63))
+
+
+def _deviations(pilot: Pilot) -> Floats:
+    """Return the standard deviation of each column, rounded to a few bits: the last ones depend on the processor."""
+    squares = np.average((pilot.rows - pilot.mean()) ** 2, axis=0, weights=pilot.weights)
+    fraction, exponent = np.frexp(np.sqrt(squares))
+    deviations: Floats = np.ldexp(np.rint(fraction * 2**7) / 2**7, exponent)
+    constant = np.ptp(pilot.rows, axis=0) == 0
+    return np.where(constant, 0.0, deviations)

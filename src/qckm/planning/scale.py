@@ -1,0 +1,237 @@
+"""Choosing m and the law, and from a pilot, a few thousand rows looked at once and not kept, the scale and origin.
+
+The rule: sketch at frequencies of a radian or somewhat less a cluster's standard deviation, which a k-means of the
+pilot estimates, or lower ones where clusters are far apart. It is equivariant: data shifted and rescaled give the scale
+and origin shifted and rescaled, up to the rounding below, and a row of weight w counts as w equal rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from qckm.common.arrays import Floats
+from qckm.common.blas import one_thread
+from qckm.errors import QckmError
+from qckm.operator.laws import get_law
+from qckm.operator.signatures import Signature
+from qckm.sources.rows import require_finite
+
+PILOT_ROWS = 5000
+# Fewer frequencies than so many times the unknowns are few; for so many clusters, in so many features, any number is.
+_FEW, _MANY_CLUSTERS, _MANY_FEATURES = 3, 50, 5
+# Frequencies for each unknown, and how many are enough where the former would have more components in all, n·m.
+_USUAL, _ENOUGH, _MOST_COMPONENTS = 5, 2, 1 << 26
+# Frequencies: the law, and rms ‖ω‖ times the clusters' standard deviation (measured: experiments/decoder). Clusters are
+# told apart with the fewest measurements where all ‖ω‖ are about equal, and high.
+_OF_FEW = ("concentrated-radius", 0.9)
+# With measurements to spare, lower ones see the tails of real clusters, and a spread of norms clusters of different
+# widths. A signature's harmonics are frequencies, too: where it has none, norms are spread further, and reach higher.
+_OF_PLENTY = ("balanced-radius", 0.65)
+_OF_PURE_TONES = ("gaussian", 1.0)
+# The first rows of a stream may be of one kind, and their scale a few times off: wider norms forgive that.
+_FIRST_ROWS = ("gaussian", 0.65)
+# Beyond these, squares overflow or vanish.
+_SMALLEST = 1e-150
+# Clusters much tighter than their distances would make a scale at which a search sees nothing: neighbours are no more
+# than so many scales apart, but a half less for each feature, as there are more places to search; at least so many.
+_MOST_APART, _LEAST_APART = 5.0, 2.5
+# A scale that follows distances is no larger than so many times that of all rows as one cluster …
+_OF_ALL_ROWS = 0.7
+# … and the deviation assumed is no less than this share of what distances would be if clusters were spread evenly.
+_LEAST_SHARE_OF_SPACING = 0.15
+# An operator reaches so many scales from its origin, in one feature and in more; all but this share of the pilot should
+# lie within.
+_REACH_OF_ONE, _REACH, _SHARE_BEYOND = 80, 48, 0.01
+# Rows go so many times further than those of the pilot.
+_FURTHER = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Pilot:
+    """Distinct rows (P, n), sorted, each with its weight: the same whatever the order, weights or repeats."""
+
+    rows: Floats
+    weights: Floats
+
+    def mean(self) -> Floats:
+        """Return the weighted mean, (n,)."""
+        return np.average(self.rows, axis=0, weights=self.weights)
+
+    def spread(self) -> Floats:
+        """Return the weighted standard deviation of each feature, (n,)."""
+        return np.sqrt(np.average((self.rows - self.mean()) ** 2, axis=0, weights=self.weights))
+
+    def deviation(self) -> float:
+        """Return the standard deviation in one direction, over all of them."""
+        return float(np.sqrt((self.spread() ** 2).mean()))
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """What a pilot suggests: scale, origin and extent for an operator; the deviation by feature; its own clusters."""
+
+    scale: float
+    origin: Floats
+    extent: Floats
+    deviation: Floats
+    clusters: Clusters
+
+
+class Clusters(NamedTuple):
+    """Centroids (K, n) of a pilot, their shares of it (K,) and the standard deviation around each, in one direction."""
+
+    centers: Floats
+    weights: Floats
+    spreads: Floats
+
+
+def draw_pilot(
+    X: npt.NDArray[Any],
+    sample_weight: npt.NDArray[Any] | None,
+    rng: np.random.Generator,
+    size: int = PILOT_ROWS,
+) -> Pilot:
+    """Draw at most `size` of the rows X: (rows, n), from all of them, in proportion to their weights."""
+    counts = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+    chosen = choose_rows(len(X), counts, rng, size)
+    return pilot_of(X, counts) if chosen is None else pilot_of(X[chosen], None)
+
+
+def choose_rows(
+    n_rows: int, weights: npt.NDArray[Any] | None, rng: np.random.Generator, size: int = PILOT_ROWS
+) -> npt.NDArray[np.int64] | None:
+    """Choose `size` row numbers in proportion to the weights, sorted; None where there are no more rows than that."""
+    if n_rows <= size:
+        return None
+    if weights is None:
+        return np.sort(rng.choice(n_rows, size, replace=False))
+    edges = np.cumsum(weights)
+    return np.sort(np.searchsorted(edges, rng.random(size) * edges[-1], side="right"))
+
+
+def pilot_of(X: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None) -> Pilot:
+    """Return the pilot that rows X: (rows, n) and their weights are; refuse what k-means cannot add up."""
+    counts = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    rows = np.asarray(X, np.float64)
+    require_finite(rows, rows.min(axis=0), rows.max(axis=0))
+    largest = np.abs(rows).max()
+    if largest and not _SMALLEST <= largest <= 1 / _SMALLEST:
+        raise QckmError(
+            f"Expected values of a size from {_SMALLEST} to {1 / _SMALLEST}, got up to {largest:.3g}: their squares, "
+            "which k-means adds up, are no float64. Rescale the data."
+        )
+    rows, which = np.unique(rows[counts > 0], axis=0, return_inverse=True)
+    weights: Floats = np.bincount(which.ravel(), counts[counts > 0]).astype(np.float64)
+    return Pilot(rows, weights)
+
+
+def choose_settings(
+    pilot: Pilot, n_clusters: int, rng: np.random.Generator, radians: float = _OF_PLENTY[1]
+) -> Settings:
+    """Choose for K clusters, at so many radians a cluster's standard deviation, rms ‖ω‖, unless they are far apart."""
+    n = pilot.rows.shape[1]
+    clusters, within = _cluster(pilot, n_clusters, rng)
+    total = pilot.deviation()
+    deviation = max(within, _LEAST_SHARE_OF_SPACING * total / n_clusters ** (1 / n))
+    if deviation == 0:  # one distinct row: any scale will do, but it should be of the data's size
+        deviation = float(np.abs(pilot.rows).max()) or 1.0
+    scales_apart = max(_LEAST_APART, _MOST_APART - n / 2)
+    apart = min(_spacing(clusters.centers) / scales_apart, _OF_ALL_ROWS * total * np.sqrt(n))
+    reached = _distance(pilot) / (_REACH_OF_ONE if n == 1 else _REACH)
+    # Rounded, as the origin is: a k-means whose last bits depend on the processor must not give another operator.
+    scale = _round_to_bits(max(deviation * np.sqrt(n) / radians, apart, reached))
+    grid = np.ldexp(0.5, int(np.frexp(scale)[1]) - 2)
+    origin = np.rint(pilot.mean() / grid) * grid
+    extent = _FURTHER * np.abs(pilot.rows - origin).max(axis=0)
+    return Settings(scale, origin, extent, pilot.spread(), clusters)
+
+
+def choose_law(
+    n_features: int,
+    n_clusters: int,
+    n_frequencies: int,
+    signature: Signature,
+    wanted: Any = "auto",
+    of_all: bool = True,
+) -> tuple[Any, float]:
+    """Choose the law, unless another than "auto" is wanted, and rms ‖ω‖ times the clusters' standard deviation.
+
+    `of_all` is whether the pilot was drawn from all rows, or is the first of them.
+    """
+    own = None if wanted == "auto" else get_law(wanted).radians
+    if own is not None:
+        return wanted, own
+    many = n_clusters >= _MANY_CLUSTERS and n_features >= _MANY_FEATURES
+    if n_frequencies < _FEW * n_features * n_clusters or many:
+        law, radians = _OF_FEW
+    elif not of_all:
+        law, radians = _FIRST_ROWS
+    else:
+        law, radians = _OF_PURE_TONES if signature.is_pure_tone else _OF_PLENTY
+    return law if wanted == "auto" else wanted, radians
+
+
+def choose_n_frequencies(n_features: int, n_clusters: int) -> int:
+    """Choose m: five times the unknowns, and never so few that their randomness shows.
+
+    For thousands of features that would be gigabytes of frequencies to decode with: then it is less, down to twice the
+    unknowns, which are enough (docs/guide/choosing-m.md).
+    """
+    unknowns = n_features * n_clusters
+    return max(100, min(_USUAL * unknowns, max(_ENOUGH * unknowns, _MOST_COMPONENTS // n_features)))
+
+
+def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[Clusters, float]:
+    """Return K clusters of the pilot and the standard deviation within all of them, in one direction."""
+    from sklearn.cluster import KMeans  # takes seconds to import: only those who need it wait
+
+    distinct, n = pilot.rows.shape
+    if distinct <= n_clusters:
+        which = np.arange(n_clusters) % distinct
+        weights = pilot.weights[which] / np.bincount(which)[which]
+        return Clusters(pilot.rows[which], weights / weights.sum(), np.zeros(n_clusters)), 0.0
+    # Centred and of unit size: k-means' own arithmetic then loses nothing to a large offset.
+    mean, size = pilot.mean(), pilot.deviation()
+    rows = (pilot.rows - mean) / size
+    kmeans = KMeans(n_clusters, n_init=10, random_state=int(rng.integers(2**31)))
+    with one_thread():
+        kmeans.fit(rows, sample_weight=pilot.weights)
+    variance = kmeans.inertia_ / (n * pilot.weights.sum()) * distinct / (distinct - n_clusters)
+    weights = np.bincount(kmeans.labels_, pilot.weights, minlength=n_clusters)
+    squares = pilot.weights * ((rows - kmeans.cluster_centers_[kmeans.labels_]) ** 2).mean(axis=1)
+    spreads = np.sqrt(np.bincount(kmeans.labels_, squares, minlength=n_clusters) / np.maximum(weights, _SMALLEST))
+    centers = kmeans.cluster_centers_ * size + mean
+    return Clusters(centers, weights / weights.sum(), spreads * size), float(np.sqrt(variance)) * size
+
+
+def _spacing(centers: Floats) -> float:
+    """Return the distance from a typical one of the centres (K, n) to the next; 0 where there is one only.
+
+    In few features a search finds near clusters among far ones, so that scales may suit the nearest quarter; in many it
+    would find nothing at all, and the nearest half must do.
+    """
+    from scipy.spatial import KDTree
+
+    places = np.unique(centers, axis=0)
+    if len(places) < 2:
+        return 0.0
+    distances = np.asarray(KDTree(places).query(places, k=2)[0])  # to itself, and to the next
+    share = 0.25 if centers.shape[1] < _MANY_FEATURES else 0.5
+    return float(np.quantile(distances[:, 1], share, method="lower"))
+
+
+def _distance(pilot: Pilot) -> float:
+    """Return how far from their mean, in any feature, all rows of a pilot are but the furthest few."""
+    distances = np.abs(pilot.rows - pilot.mean()).max(axis=1)
+    order = np.argsort(distances, kind="stable")
+    within = np.cumsum(pilot.weights[order])
+    return float(distances[order[np.searchsorted(within, (1 - _SHARE_BEYOND) * within[-1])]])
+
+
+def _round_to_bits(value: float, bits: int = 7) -> float:
+    fraction, exponent = np.frexp(value)
+    return float(np.ldexp(np.rint(fraction * 2**bits) / 2**bits, exponent))

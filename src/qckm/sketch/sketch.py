@@ -1,0 +1,231 @@
+"""Sketch: the sum. One pass, merge by `+`, forget by `-`, any order, any machine."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from qckm.common.arrays import Floats
+from qckm.common.atomic import write_atomically
+from qckm.common.values import Value
+from qckm.errors import DecodeError, MergeError, SketchError
+from qckm.sketch.writing import dumps
+
+if TYPE_CHECKING:
+    from qckm.sketch.sketch_operator import SketchOperator
+
+# What the rounding of real weights may add to a sum, as a share of the greatest it can be.
+_ROUNDING = 1e-9
+# Of real weights, a difference below this share of what it was taken from has lost all but a few digits to rounding.
+_NOTHING = 1e-12
+# The greatest sum of real weights: so many times 32767 is still a float64.
+_MOST_WEIGHT = 1e300
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch(Value):
+    """The sum of the contributions of some rows, with what has to be known of them. Immutable; made by an operator.
+
+    Parameters
+    ----------
+    operator : SketchOperator
+    total : ndarray of int64 (float64 after real-valued weights), shape (M,)
+        The sum, in units of the signature's table.
+    count : int or float
+        The rows seen: the sum of their weights.
+    saturated : int or float
+        Of these, the rows with a feature clipped to what the operator can code.
+    bounds : pair of ndarray of shape (n,)
+        Least and greatest value seen of each feature, before clipping; +inf and −inf where there were no rows. They
+        stay when rows are forgotten.
+    skipped : int
+        Rows that were left out as bad, at the user's word: a note beside the sum.
+
+    Examples
+    --------
+    >>> import numpy as np, qckm
+    >>> op = qckm.SketchOperator.draw(n_features=3, n_frequencies=20, scale=1.0, random_state=0)
+    >>> monday, tuesday = np.random.default_rng(0).normal(size=(2, 500, 3))
+    >>> both = op.sketch(monday) + op.sketch(tuesday)
+    >>> both == op.sketch(np.concatenate([monday, tuesday]))
+    True
+    >>> both - op.sketch(monday) == op.sketch(tuesday)
+    True
+    """
+
+    operator: SketchOperator
+    total: npt.NDArray[np.int64] | Floats
+    count: int | float
+    saturated: int | float
+    bounds: tuple[Floats, Floats]
+    skipped: int = 0
+
+    def __post_init__(self) -> None:
+        if self.total.dtype not in (np.int64, np.float64):
+            raise SketchError(f"Expected a sum of int64 or float64, got {self.total.dtype}.")
+        kind = int if self.exact else float  # NumPy's own integers would wrap
+        object.__setattr__(self, "count", kind(self.count))
+        object.__setattr__(self, "saturated", kind(self.saturated))
+        self._require_room()
+        for array in (self.total, *self.bounds):
+            array.setflags(write=False)
+
+    def _require_room(self) -> None:
+        """Refuse a sum of more rows than its numbers hold: integers would wrap, in silence, floats become infinite."""
+        most = (2**63 - 1) // self.operator.signature.full_scale
+        if self.exact and self.count > most:
+            raise SketchError(
+                f"Expected at most {most} rows, as weights count them, got {self.count}: sums would not fit 64 bits. "
+                "Divide all weights by a number that they have in common, or use real-valued ones."
+            )
+        if not self.count <= _MOST_WEIGHT:
+            raise SketchError(
+                f"Expected weights of a sum up to {_MOST_WEIGHT}, got {self.count}: divide them by their sum."
+            )
+
+    @classmethod
+    def zero(cls, operator: SketchOperator) -> Sketch:
+        """Return the sketch of no rows."""
+        n = operator.n_features
+        return cls(
+            operator, np.zeros(operator.n_measurements, np.int64), 0, 0, (np.full(n, np.inf), np.full(n, -np.inf))
+        )
+
+    @property
+    def exact(self) -> bool:
+        """Whether the sum is one of integers: then `+` and `-` are exact, in any order."""
+        return self.total.dtype == np.int64
+
+    @property
+    def coded_bounds(self) -> tuple[Floats, Floats]:
+        """The bounds of what was measured: those seen, within `operator.reach`, where clipped rows were put."""
+        if not self.count:
+            return self.bounds
+        lower, upper = (np.clip(bound, *self.operator.reach) for bound in self.bounds)
+        return lower, upper
+
+    def require_consistent(self) -> None:
+        """Refuse a sum that no rows have: nothing right can be decoded from it, and no file of it would be read."""
+        (lower, upper), greatest = self.bounds, self.operator.signature.full_scale * self.count
+        size, shape = greatest if self.exact else greatest * (1 + _ROUNDING), (self.operator.n_measurements,)
+        if self.total.shape != shape or lower.shape != upper.shape or lower.shape != (self.operator.n_features,):
+            raise SketchError(
+                f"Expected a sum {shape} and bounds ({self.operator.n_features},), got {self.total.shape}."
+            )
+        if np.isnan(lower).any() or np.isnan(upper).any() or not np.isfinite(self.total).all():
+            raise SketchError("Expected bounds and sums that are numbers, got NaN or infinity.")
+        # The sum of the bits of so many rows has the parity of their number.
+        odd = self.exact and self.operator.signature.is_one_bit and (np.mod(self.total + self.count, 2) != 0).any()
+        if (
+            not 0 <= self.saturated <= self.count
+            or self.skipped < 0
+            or (self.count == 0) != (lower > upper).any()
+            or (np.abs(self.total) > size).any()
+            or odd
+        ):
+            raise SketchError("The sum, the count and the bounds contradict each other: no rows have this sketch.")
+
+    def values(self) -> Floats:
+        """Return z = sum / count, (M,), each in [−1, 1]."""
+        if not self.count > 0:
+            raise DecodeError("A sketch of no rows has no values: sketch some rows first.")
+        z: Floats = self.total / (self.operator.signature.full_scale * self.count)
+        return z
+
+    def sampling_noise(self) -> float:
+        """Return E‖z − E z‖²: how far the sketch of so many rows is from that of endlessly many, squared.
+
+        Each measurement has the mean square of the signature, as the dither sees it, less the square of its mean. A
+        model whose distance from the sketch is no more than this explains all there is to explain.
+        """
+        mean_square = 2 * (np.abs(self.operator.signature.harmonics[1:]) ** 2).sum()
+        return float(np.maximum(mean_square - self.values() ** 2, 0).sum() / self.count)
+
+    def octave(self, j: int) -> Sketch:
+        """Return the sketch of one octave alone, exactly what its operator, `operator.octave(j)`, makes of the rows."""
+        operator, octaves = self.operator.octave(j), self.operator.octaves
+        total = self.total.reshape(-1, octaves, operator.n_frequencies)[:, j].ravel()
+        return replace(self, operator=operator, total=total)
+
+    def __add__(self, other: Sketch) -> Sketch:
+        if not isinstance(other, Sketch):
+            return NotImplemented
+        self._require_same_operator(other, "add")
+        (lower, upper), (other_lower, other_upper) = self.bounds, other.bounds
+        bounds = np.minimum(lower, other_lower), np.maximum(upper, other_upper)
+        # Equal operators, of which one may know the names of the columns.
+        operator = other.operator if self.operator.feature_names is None else self.operator
+        count, saturated = self.count + other.count, self.saturated + other.saturated
+        try:
+            return Sketch(operator, self.total + other.total, count, saturated, bounds, self.skipped + other.skipped)
+        except SketchError as error:
+            raise MergeError(f"Cannot add these sketches: {error}") from error
+
+    def __radd__(self, other: object) -> Sketch:
+        """Let `sum(sketches)` start from 0."""
+        return self if other == 0 and not isinstance(other, Sketch) else NotImplemented
+
+    def __sub__(self, other: Sketch) -> Sketch:
+        """Forget rows. Bounds cannot be forgotten: they stay those of the whole, unless nothing is left.
+
+        What is left must be a sum that rows can have: where rows were never added, it mostly is not, and is refused.
+        """
+        if not isinstance(other, Sketch):
+            return NotImplemented
+        self._require_same_operator(other, "subtract")
+        total, count = self.total - other.total, self.count - other.count
+        exact = self.exact and other.exact
+        nothing = 0 if exact else _NOTHING * self.count  # of rounded sums, hardly anything is nothing
+        if count < -nothing:
+            raise MergeError(f"Cannot forget {other.count} rows of a sketch of {self.count}: more than it has seen.")
+        if count <= nothing:
+            if exact and total.any():
+                raise MergeError("Cannot forget rows that were never added: the sums differ though the counts do not.")
+            return Sketch.zero(self.operator)
+        saturated, skipped = self.saturated - other.saturated, max(0, self.skipped - other.skipped)
+        if not exact:
+            saturated = min(max(saturated, 0), count)
+        left = Sketch(self.operator, total, count, saturated, self.bounds, skipped)
+        try:
+            left.require_consistent()
+        except SketchError as error:
+            hint = "" if exact else " Or the weights that are left drown in the rounding of those that were taken away."
+            raise MergeError(
+                f"Cannot forget rows that were never added: no rows have the sums that would be left.{hint}"
+            ) from error
+        return left
+
+    def _require_same_operator(self, other: Sketch, verb: str) -> None:
+        difference = self.operator.difference(other.operator)
+        if difference:
+            raise MergeError(
+                f"Cannot {verb} sketches of {difference}. Only sums of the same measurements add up: draw the operator "
+                "once and share it, as a file of op.empty() (on the command line: `qckm operator`, then "
+                "`qckm sketch --operator`)."
+            )
+        names, others = self.operator.feature_names, other.operator.feature_names
+        if names is not None and others is not None and names != others:
+            raise MergeError(f"Cannot {verb} sketches of different columns: {names!r:.200} and {others!r:.200}.")
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two sketches are the same sum, to the last bit; bounds and clipping are notes beside it."""
+        return (
+            isinstance(other, Sketch)
+            and self.operator == other.operator
+            and self.exact == other.exact
+            and self.count == other.count
+            and np.array_equal(self.total, other.total)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Sketch(count={self.count}, saturated={self.saturated}, operator={self.operator!r})"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a .qckm file, whole or not at all; `qckm.load` reads it back."""
+        write_atomically(path, dumps(self))

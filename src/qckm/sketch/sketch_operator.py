@@ -1,0 +1,188 @@
+"""SketchOperator: an operator with its verbs, rows to sketches, rows to bits, bits to sketches, itself to C."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from qckm import export
+from qckm.errors import OperatorError, RowsError
+from qckm.kernels.portable import PortableSketcher
+from qckm.kernels.sketcher import Measurement, Sketcher, count_bits, make_sketcher
+from qckm.kernels.threads import as_jobs
+from qckm.operator import Operator
+from qckm.sketch.sketch import Sketch
+from qckm.sources import held
+from qckm.sources.rows import as_rows, as_weights, raise_not_finite, require_names
+
+
+class SketchOperator(Operator):
+    """What is measured of a row, and the sums of it. Build one with `draw`, `from_frequencies` or `from_seed`.
+
+    Two operators are equal when they measure the same, as their fingerprints say, and decode alike: units and octaves
+    are the same, too. Then, and only then, their sketches may be added. The parameters are those of `Operator`, which
+    users seldom see: integer codes of frequencies and dither, steps, origin, signature, notes.
+
+    Examples
+    --------
+    >>> import numpy as np, qckm
+    >>> op = qckm.SketchOperator.draw(n_features=2, n_frequencies=50, scale=1.0, random_state=0)
+    >>> X = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> sketch = op.sketch(X)
+    >>> sketch.count, sketch.values().shape
+    (1000, (100,))
+    >>> op.pool(op.encode(X)) == sketch  # the bits of a sensor give the same sketch
+    True
+    """
+
+    def empty(self) -> Sketch:
+        """Return the sketch of no rows, where every sum starts; its file is how an operator travels."""
+        return Sketch.zero(self)
+
+    def sketch(self, X: Any, sample_weight: Any = None, n_jobs: int | None = None) -> Sketch:
+        """Sketch rows X: (rows, n): the sum of their contributions, in one pass, a bounded number of rows at a time.
+
+        Parameters
+        ----------
+        X : array-like of shape (rows, n)
+            NumPy (memmaps too), pandas, polars, pyarrow; float32, float64 or integers. NaN and infinity are refused.
+            Dask arrays, data frames and bags, Spark DataFrames and Ray datasets are sketched where they are.
+        sample_weight : array-like of shape (rows,), optional
+            Whole numbers count a row that often, exactly; other weights make the sum a float64 one, and slower.
+        n_jobs : int, optional
+            How many threads; −1 for all cores. None, too, is all cores, but no more than OMP_NUM_THREADS or
+            threadpoolctl allow. The result does not depend on it.
+
+        Returns
+        -------
+        Sketch
+        """
+        if held.engine_of(X):
+            elsewhere = held.open_held(X, sample_weight=sample_weight)
+            return elsewhere.sketch(self, n_jobs=as_jobs(n_jobs))  # type: ignore[no-any-return]
+        require_names(X, self.feature_names)
+        rows = as_rows(X, self.n_features)
+        weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
+        if weights is not None and weights.dtype != np.int64:
+            # Sums of floats depend on their order, which here depends on nothing.
+            found = PortableSketcher(self._measurement).sum(rows, weights)
+        else:
+            found = self._sketcher.sum(rows, weights, as_jobs(n_jobs))  # type: ignore[arg-type]
+        if found.bad_row is not None:
+            raise_not_finite(rows[found.bad_row :][:1], found.bad_row)
+        return Sketch(self, found.total, found.count, found.saturated, (found.lower, found.upper))
+
+    def encode(self, X: Any, n_jobs: int | None = None) -> npt.NDArray[np.uint8]:
+        """Encode rows X: (rows, n) as a sensor would: M bits a row, packed as uint8 (rows, ceil(M / 8)).
+
+        Little bit first within a byte, 1 standing for a contribution of −1; bits beyond M are 0.
+        """
+        self._require_one_bit("encode")
+        require_names(X, self.feature_names)
+        rows = as_rows(X, self.n_features)
+        bits = np.empty((len(rows), -(-self.n_measurements // 8)), np.uint8)
+        bad_row = self._sketcher.encode(rows, bits, as_jobs(n_jobs))
+        if bad_row is not None:
+            raise_not_finite(rows[bad_row:][:1], bad_row)
+        return bits
+
+    def pool(self, bits: npt.ArrayLike, n_jobs: int | None = None) -> Sketch:
+        """Sum the bits of rows, as `encode` packs them, to the sketch that the rows themselves would give.
+
+        Bits say nothing of bounds or clipping: the sketch's bounds are those of what can be coded (`op.reach`).
+        """
+        self._require_one_bit("pool")
+        packed = np.asarray(bits)
+        width = -(-self.n_measurements // 8)
+        if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != width:
+            raise RowsError(f"Expected bits as uint8 of shape (rows, {width}), got {packed.dtype} {packed.shape}.")
+        ones = count_bits(packed, as_jobs(n_jobs))
+        spare = ones[self.n_measurements :]
+        if spare.any():
+            raise RowsError(
+                f"Expected the last {len(spare)} bit(s) of a row to be 0, got a 1: bits of another operator?"
+            )
+        total = len(packed) - 2 * ones[: self.n_measurements]
+        return Sketch(self, total, len(packed), 0, self.reach) if len(packed) else self.empty()
+
+    def export_c(
+        self,
+        path: str | os.PathLike[str],
+        prefix: str = "qckm",
+        regenerate: bool = False,
+        counter_bits: int = 16,
+        hints: bool = True,
+    ) -> None:
+        """Write a C99 header that computes the same bits on a device, with integers only (docs/sensor.md).
+
+        Parameters
+        ----------
+        path : path
+        prefix : str, default "qckm"
+            What the names of functions and macros start with.
+        regenerate : bool, default False
+            Whether the device makes the frequencies itself, slower and in less flash; for the seeded law only.
+        counter_bits : {16, 32}, default 16
+            Local counters hold 65535 or 2**32 - 1 rows.
+        hints : bool, default True
+            Whether regenerated frequencies come with a byte each, of flash, that saves two thirds of the time.
+
+        Examples
+        --------
+        >>> import os, tempfile, qckm
+        >>> op = qckm.SketchOperator.from_seed(3, 64, scale=500.0, seed=7, steps=1.0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     op.export_c(os.path.join(folder, "encoder.h"), regenerate=True)
+        """
+        export.export_c(self, path, prefix, regenerate, counter_bits, hints)
+
+    @property
+    def _measurement(self) -> Measurement:
+        how = self.signature.table, self.paired, self.octaves
+        return Measurement(self.frequency_codes, self.dither_codes, self.steps, self.origin, *how)
+
+    @cached_property
+    def _sketcher(self) -> Sketcher:
+        return make_sketcher(self._measurement)
+
+    def _require_one_bit(self, verb: str) -> None:
+        if not self.signature.is_one_bit:
+            raise OperatorError(
+                f"Only the contributions of a one-bit signature are bits: cannot {verb} with {self.signature.name!r}. "
+                "Use sketch, or draw the operator with signature='one-bit'."
+            )
+
+
+def sketch_batches(operator: SketchOperator, batches: Iterable[Any]) -> Sketch:
+    """Sketch any iterable of batches: arrays, Arrow record batches, data frames. Only one is held at a time.
+
+    Parameters
+    ----------
+    operator : SketchOperator
+    batches : iterable of array-like of shape (rows, n)
+        Batches may be of any sizes, also empty; they do not change the result.
+
+    Returns
+    -------
+    Sketch
+
+    Examples
+    --------
+    >>> import numpy as np, qckm
+    >>> op = qckm.SketchOperator.draw(n_features=2, n_frequencies=20, scale=1.0, random_state=0)
+    >>> stream = (np.random.default_rng(i).normal(size=(100, 2)) for i in range(5))
+    >>> qckm.sketch_batches(op, stream).count
+    500
+    """
+    total = operator.empty()
+    for number, batch in enumerate(batches):
+        try:
+            total += operator.sketch(batch)
+        except ValueError as error:
+            raise type(error)(f"Batch {number}: {error}") from error
+    return total

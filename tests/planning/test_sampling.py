@@ -1,0 +1,57 @@
+"""Pilot rows come from all over the source, the same every time."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from qckm.errors import RowsError
+from qckm.planning.plan import Plan, draw_operator
+from qckm.planning.sampling import sample_rows
+from qckm.sources.opening import open_source
+
+
+def write(path, values, group):
+    pq.write_table(pa.table({"x": values.astype(float), "y": values % 7.0}), path, row_group_size=group)
+
+
+def test_sorted_files_are_sampled_from_beginning_to_end(tmp_path):
+    for part in range(4):
+        write(tmp_path / f"{part}.parquet", np.arange(20_000) + 20_000 * part, 1000)
+    source = open_source(tmp_path)
+    rows = sample_rows(source, 500, np.random.default_rng(0))
+    assert 400 <= len(rows) <= 500
+    assert len(np.unique(rows[:, 0])) == len(rows)
+    counts, _ = np.histogram(rows[:, 0], 8, (0, 80_000))
+    assert counts.min() > 30
+    np.testing.assert_array_equal(rows, sample_rows(source, 500, np.random.default_rng(0)))
+
+
+@pytest.mark.parametrize("size", [10, 5000])
+def test_a_csv_is_read_through(tmp_path, size):
+    np.savetxt(tmp_path / "t.csv", np.arange(2000.0).reshape(1000, 2), header="a,b", comments="", delimiter=",")
+    rows = sample_rows(open_source(tmp_path / "t.csv"), size, np.random.default_rng(0))
+    assert len(rows) == min(size, 1000)
+    assert rows[:, 0].max() > 1000
+
+
+def test_bad_rows_are_not_in_the_pilot():
+    rows = np.array([[np.nan, 1.0], [2.0, 3.0], [np.inf, 0.0]])
+    assert sample_rows(open_source(rows), 10, np.random.default_rng(0)).tolist() == [[2.0, 3.0]]
+    with pytest.raises(RowsError, match="found none"):
+        sample_rows(open_source(rows[:1]), 10, np.random.default_rng(0))
+
+
+def test_standardising_is_in_the_operator():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3000, 3)) * [1e-3, 1e3, 0] + [0, 1e6, 5]
+    planned = draw_operator(open_source(rows), Plan(n_clusters=2, standardize=True))
+    np.testing.assert_allclose(planned.operator.units, [1e-3, 1e3, 1], rtol=0.05)
+    assert "constant in the pilot" in planned.words[0]
+    assert planned.operator.sketch(rows).saturated == 0
+
+
+def test_no_row_is_read_where_nothing_is_left_open(tmp_path):
+    plan = Plan(n_frequencies=20, scale=2.0, seed=1)
+    here, there = np.zeros((5, 2)), np.full((5, 2), 9.0)
+    assert draw_operator(open_source(here), plan).operator == draw_operator(open_source(there), plan).operator
