@@ -1,4 +1,4 @@
-"""The C core (core/), loaded through ctypes: calls let go of the GIL, and one library serves every version of Python."""
+"""The C core (core/), loaded through ctypes: calls let go of the GIL, and one library serves every Python."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def load() -> Any:
     wanted = os.environ.get("QCKM_INSTRUCTIONS")
     if wanted and not library.qckm_use(wanted.lower().encode()):
         raise QckmError(
-            f"QCKM_INSTRUCTIONS={wanted}: expected avx512vnni, avx512, avx2, ssse3, neon or plain, one that this CPU has."
+            f"QCKM_INSTRUCTIONS={wanted}: expected one that this CPU has of avx512vnni, avx512, avx2, ssse3, neon, plain."
         )
     return library
 

@@ -33,8 +33,8 @@ class Law:
     mean_square : callable
         E R² in dimension n.
     draw_codes : callable, optional
-        How to draw the integers of an operator at once, for a law whose directions are its own as well: (wishes, rng) to
-        them and a note.
+        How to draw the integers of an operator, for a law whose directions are its own as well: (wishes, rng) to them
+        and a note.
     radians : float, optional
         The rms ‖ω‖ times the clusters' standard deviation that suits it, where that is not for the planner to say.
     """

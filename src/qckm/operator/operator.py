@@ -321,7 +321,7 @@ class Operator(Value):
 
     @property
     def short_fingerprint(self) -> bytes:
-        """What stands for the operator where room is short, as in a sensor's message: the fingerprint's first 8 bytes."""
+        """The first 8 bytes of the fingerprint: what stands for the operator in a sensor's message."""
         return bytes.fromhex(self.fingerprint)[:8]
 
     @cached_property

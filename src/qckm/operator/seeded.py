@@ -145,7 +145,7 @@ def longest_steps(scale: float, units: Floats) -> Floats:
 
 
 def draw_codes(wishes: Wishes, seed: Any) -> tuple[Drawn, str]:
-    """Draw the integers of a seed, a whole number or a generator that draws one; return them and the operator's note."""
+    """Draw the integers of a seed, or of a generator that draws one; return them and the operator's note."""
     if isinstance(seed, np.random.Generator):
         seed = int(seed.integers(2**32))
     steps = wishes.steps_up_to(longest_steps(wishes.scale, wishes.units))
