@@ -15,8 +15,8 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 import qckm
-from qckm.operator.laws import LAWS
 from common import gaussian_clusters, keep, sse
+from qckm.operator.laws import LAWS
 
 SETTINGS = {"K = n = 10": (10, 10, 1.0), "K = 8, n = 2": (8, 2, 1.0), "K = 4, n = 3, far apart": (4, 3, 4.0)}
 

@@ -85,7 +85,7 @@ def load() -> Any:
     wanted = os.environ.get("QCKM_INSTRUCTIONS")
     if wanted and not library.qckm_use(wanted.lower().encode()):
         raise QckmError(
-            f"QCKM_INSTRUCTIONS={wanted}: expected one that this CPU has of avx512vnni, avx512, avx2, ssse3, neon, plain."
+            f"QCKM_INSTRUCTIONS={wanted}: expected what this CPU has of avx512vnni, avx512, avx2, ssse3, neon, plain."
         )
     return library
 

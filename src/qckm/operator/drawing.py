@@ -31,7 +31,7 @@ def draw(wishes: Wishes, law: Law, how: How, octaves: int, rng: np.random.Genera
     if law.draw_codes is not None:
         if how == "structured" or octaves > 1:
             raise OperatorError(
-                f"Frequencies of the law {law.name!r} are dense, and of one scale. Use another law for structured ones, or "
+                f"Frequencies of the law {law.name!r} are dense, of one scale. Use another law for structured ones, or "
                 "for more than one octave."
             )
         return law.draw_codes(wishes, rng)
