@@ -15,7 +15,7 @@ from qckm.models.as_json import FORMAT, dump, notes_of, numbers_of, parse
 from qckm.models.bounds import require_sane
 from qckm.models.column_names import OURS, headings
 from qckm.models.model import Model
-from qckm.models.parquet_footer import Footer, read_footer
+from qckm.sources.parquet_footer import MAGIC, Footer, read_footer
 
 # By their numbers in parquet.thrift.
 _INT32, _INT64, _FLOAT, _DOUBLE = 1, 2, 4, 5
@@ -51,7 +51,9 @@ def from_parquet(data: bytes) -> Model:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    footer = read_footer(data)
+    if not data.startswith(MAGIC):
+        raise FileError("expected a whole Parquet file")
+    footer = read_footer(io.BytesIO(data))
     if FORMAT.encode() not in footer.notes:
         raise FileError("got a Parquet file of something else")
     notes = parse(footer.notes[FORMAT.encode()])

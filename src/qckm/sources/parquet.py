@@ -13,8 +13,9 @@ from qckm.errors import SourceError
 from qckm.sources.arrow import columns_of, require_valid, rows_of
 from qckm.sources.guard import reading
 from qckm.sources.numbers import number
-from qckm.sources.pages import Chunk as PageChunk
-from qckm.sources.pages import read_chunks, require_modest_pages
+from qckm.sources.pages import require_modest_pages
+from qckm.sources.parquet_footer import Chunk as PageChunk
+from qckm.sources.parquet_footer import read_footer
 from qckm.sources.selecting import PATH_KEY
 from qckm.sources.table import Chunk, Column, Selection, Table
 
@@ -84,17 +85,17 @@ class ParquetTable(Table):
                 yield span
                 span = []
 
-    def _chunks(self, opened: Any, names: set[str]) -> list[list[PageChunk]]:
+    def _chunks(self, opened: Any, names: set[str]) -> tuple[tuple[PageChunk, ...], ...]:
         """Return where pages are of columns, in each row group."""
         paths = [opened.schema.column(number).path for number in range(len(opened.schema))]
         columns = {number for number, path in enumerate(paths) if path.split(".")[0] in names or path in names}
         with open(self.label, "rb") as file:
-            found = read_chunks(file, self.n_bytes or 0, columns)
+            found = read_footer(file, columns).chunks
         if len(found) != len(self._groups):
             raise SourceError(f"{self.label}: expected {len(self._groups)} row groups, got {len(found)}.")
         return found
 
-    def _require_modest(self, groups: list[list[PageChunk]]) -> None:
+    def _require_modest(self, groups: list[tuple[PageChunk, ...]]) -> None:
         with open(self.label, "rb", buffering=0) as file:
             for chunks in groups:
                 require_modest_pages(file, self.n_bytes or 0, chunks, self.label)
