@@ -7,10 +7,36 @@ from __future__ import annotations
 
 import sys
 import warnings
+from typing import Literal
+
+# What a remedy is about, where it looks different on the command line, which adds its own words (cli/hints.py).
+Topic = Literal["bad rows", "checkpoint", "columns", "frequencies", "model", "operator", "output", "sketch"]
 
 
 class QckmError(ValueError):
-    """Anything qckm refuses; the base of the others."""
+    """Anything qckm refuses; the base of the others.
+
+    Parameters
+    ----------
+    words : str
+        What was expected, what was given, and what to do, in terms of Python.
+    about : str, optional
+        What the remedy is about: one of `Topic`.
+
+    Examples
+    --------
+    >>> error = SourceError("Expected 2 columns, got 3.", about="columns")
+    >>> error.within("rows.csv")
+    SourceError('rows.csv: Expected 2 columns, got 3.')
+    """
+
+    def __init__(self, words: str = "", about: Topic | None = None) -> None:
+        super().__init__(words)
+        self.about = about
+
+    def within(self, place: str, kind: type[QckmError] | None = None) -> QckmError:
+        """Return the same error with a place in front of its words; as one of another kind, if that is given."""
+        return (kind or type(self))(f"{place}: {self}", self.about)
 
 
 class RowsError(QckmError):

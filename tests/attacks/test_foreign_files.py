@@ -254,17 +254,11 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "words, said",
     [
-        (
-            "predict rows.csv -m s.qckm",
-            "s.qckm: expected a model file of `qckm fit` or `qckm decode`: got a sketch, which",
-        ),
-        ("report s.qckm", "got a sketch, which `qckm decode FILE -k K -o model.json` makes a model of"),
+        ("predict rows.csv -m s.qckm", "s.qckm: expected a model file: got a sketch: decode it first"),
+        ("report s.qckm", "`qckm decode SKETCH -k K -o model.json` makes a model of it"),
         ("predict rows.csv -m c.checkpoint", "got a checkpoint of a run that is not done"),
         ("predict rows.csv -m rows.parquet", "got a Parquet file of something else"),
-        (
-            "predict rows.csv -m rows.csv",
-            "rows.csv: expected a model file of `qckm fit` or `qckm decode`: got something else",
-        ),
+        ("predict rows.csv -m rows.csv", "rows.csv: expected a model file: got something else"),
         ("decode m.json -k 1", "m.json: Expected a sketch file, got a model"),
         ("decode m.csv -k 1", "m.csv: Expected a sketch file, got a model"),
         ("decode m.parquet -k 1", "m.parquet: Expected a sketch file, got a Parquet file"),

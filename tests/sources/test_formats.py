@@ -164,14 +164,14 @@ def test_text_columns_are_named_with_a_way_out(tmp_path):
     pq.write_table(pa.table({"a": [1.0], "name": ["x"], "b": [2]}), tmp_path / "t.parquet")
     (tmp_path / "t.csv").write_text("a,name,b\n1,x,2\n")
     for name in ("t.parquet", "t.csv"):
-        with pytest.raises(SourceError, match=r"'name' .*--columns a,b"):
+        with pytest.raises(SourceError, match=r"'name' .* Choose columns=\['a', 'b'\]"):
             open_source(tmp_path / name)
 
 
 def test_bad_rows_are_named_by_file_row_and_column(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n3,\n4,oops\n5,inf\n6,7,8\n9,10\n")
     op = qckm.SketchOperator.draw(2, 5, scale=1.0, random_state=0)
-    with pytest.raises(RowsError, match=r"t\.csv: .* row 1 \(the first is 0\), column 'b'.*--on-bad skip"):
+    with pytest.raises(RowsError, match=r"t\.csv: .* row 1 \(the first is 0\), column 'b'.*on_bad='skip'"):
         qckm.sketch_source(op, tmp_path / "t.csv", columns=["a", "b"])
     left = qckm.sketch_source(op, tmp_path / "t.csv", columns=["a", "b"], on_bad="skip")
     assert (left.count, left.skipped) == (2, 4)

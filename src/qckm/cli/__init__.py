@@ -12,6 +12,7 @@ import click
 
 import qckm
 from qckm.cli.echo import print_data, say, say_traceback, say_usage, say_warnings
+from qckm.cli.hints import hint_for
 from qckm.common.atomic import naming
 from qckm.errors import QckmError
 
@@ -102,7 +103,7 @@ def run(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         return 1  # whoever read our output has seen enough
     except QckmError as error:
-        return _failed(str(error))
+        return _failed(f"{error}{hint_for(error)}")
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         return _failed(f"{place}{error.strerror or error}")

@@ -269,7 +269,7 @@ def fold(paths: Sequence[str], operation: Callable[[Sketch, Sketch], Sketch], ou
             try:
                 total = operation(total, part)
             except QckmError as error:
-                raise type(error)(f"{path}: {error}") from error
+                raise error.within(path) from error
         data = files.dumps(total)
         write(data)
     talk.say(summary(total, len(data), None))

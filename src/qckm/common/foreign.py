@@ -44,6 +44,7 @@ def reading(label: str, expected: str = "", kind: type[QckmError] = FileError, a
     except MemoryError:
         raise
     except Exception as error:
-        ours = isinstance(error, QckmError)
-        words = str(error) if ours else f"{type(error).__name__}: {error}"
-        raise kind(f"{label}: {expected and f'expected {expected}: '}{words:.{_LONGEST}}{advice}") from error
+        words, about = f"{type(error).__name__}: {error}", None
+        if isinstance(error, QckmError):
+            words, about = str(error), error.about
+        raise kind(f"{label}: {expected and f'expected {expected}: '}{words:.{_LONGEST}}{advice}", about) from error

@@ -102,7 +102,8 @@ def _acquire(place: str, path: str | os.PathLike[str], patience: float, waiting:
             since = f", and has been for {waited:.0f} s" if patience else ""
             raise BusyError(
                 f"{os.fspath(path)}: another process is at work on this file{since}. Nothing was written: wait until "
-                f"it is done, or choose another name with -o. If there is no such process, remove {place}."
+                f"it is done, or choose another name. If there is no such process, remove {place}.",
+                about="output",
             )
         if waiting is not None and waited >= _SILENCE:
             waiting()

@@ -29,6 +29,7 @@ def require_memory(needed: int, what: str) -> None:
         known = "" if free is None else f" ({memory.in_words(free)} are free)"
         raise DecodeError(
             f"{what} takes about {memory.in_words(needed)} of memory, and {memory.in_words(most)} are allowed{known}. "
-            "Sketch fewer columns or principal components, or use fewer frequencies (--frequencies, n_frequencies=); "
-            f"or allow more: QCKM_MEMORY={-(-needed // 2**30)}G."
+            "Sketch fewer columns or principal components, or use fewer frequencies (n_frequencies=…); "
+            f"or allow more: QCKM_MEMORY={-(-needed // 2**30)}G.",
+            about="frequencies",
         )

@@ -69,7 +69,7 @@ def run_part(job: bytes, blocks: Iterable[Block], number: int, name: str | None 
     try:
         return loads(job).part(blocks, number)
     except QckmError as error:
-        raise type(error)(f"{name or f'partition {number}'}: {error}") from error
+        raise error.within(name or f"partition {number}") from error
 
 
 def merge_parts(job: bytes, parts: Iterable[bytes]) -> bytes:

@@ -87,7 +87,8 @@ class Partitions(ABC):
         if self.names and expected and self.names != expected:
             raise RowsError(
                 f"Expected columns {', '.join(expected[:12])}, as the operator has, got {', '.join(self.names[:12])}. "
-                "Select them in this order: qckm.sketch_source(operator, data, columns=[…])."
+                "Select them in this order: qckm.sketch_source(operator, data, columns=[…]).",
+                about="columns",
             )
 
 

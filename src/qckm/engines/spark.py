@@ -142,7 +142,9 @@ def require_numbers(schema: StructType, columns: Sequence[str]) -> None:
         if not isinstance(schema[name].dataType, NumericType) and schema[name].dataType.simpleString() != "boolean"
     ]
     if wrong:
-        raise SourceError(f"Expected columns of numbers, got {', '.join(wrong[:5])}. Choose them with columns=[…].")
+        raise SourceError(
+            f"Expected columns of numbers, got {', '.join(wrong[:5])}. Choose them with columns=[…].", about="columns"
+        )
 
 
 def _part(

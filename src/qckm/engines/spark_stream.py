@@ -50,7 +50,7 @@ class StreamSketch:
             return -1, operator.empty()
         number = found.options.get(_BATCH)
         if type(number) is not int:
-            raise CheckpointError(f"{self._path}: expected the checkpoint of a stream, got one of `qckm sketch`.")
+            raise CheckpointError(f"{self._path}: expected the checkpoint of a stream, got that of a run over files.")
         if found.state.sketch.operator != operator:
             raise CheckpointError(f"{self._path}: expected the sum of this operator, got that of another.")
         return number, found.state.sketch

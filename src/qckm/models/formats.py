@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 from qckm.common import foreign
-from qckm.errors import FileError
+from qckm.errors import FileError, Topic
 from qckm.models.as_csv import from_csv, to_csv
 from qckm.models.as_json import from_json, to_json
 from qckm.models.as_npz import from_npz, to_npz
@@ -28,9 +28,10 @@ _READERS: dict[bytes, Callable[[bytes], Model]] = {
 }
 # What may stand before the first of them: white space, a byte order mark, the quote of a spreadsheet.
 _BEFORE = b' \t\r\n\xef\xbb\xbf"'
-_ADVICE = {
-    "a sketch": "a sketch, which `qckm decode FILE -k K -o model.json` makes a model of",
-    "a checkpoint": "a checkpoint of a run that is not done: finish it with --resume",
+# Files of ours that are taken for models: what to do with them.
+_ADVICE: dict[str, tuple[str, Topic]] = {
+    "a sketch": ("a sketch: decode it first, with qckm.decode", "sketch"),
+    "a checkpoint": ("a checkpoint of a run that is not done: finish it first", "checkpoint"),
 }
 
 
@@ -65,10 +66,11 @@ def load_model(path: str | os.PathLike[str]) -> Model:
 def read_model(data: bytes, label: str) -> Model:
     """Read a model from bytes."""
     read = _reader_for(data)
-    with foreign.reading(label, "a model file of `qckm fit` or `qckm decode`"):
+    with foreign.reading(label, "a model file"):
         if read is None:
-            kind = foreign.recognised(data)
-            raise FileError(f"got {_ADVICE.get(kind or '', kind or 'something else')}")
+            kind = foreign.recognised(data) or "something else"
+            found, about = _ADVICE.get(kind, (kind, "model"))
+            raise FileError(f"got {found}", about)
         return read(data)
 
 

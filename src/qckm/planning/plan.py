@@ -96,7 +96,7 @@ def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Plann
     if not (source.once and drawn):
         return planned
     words = (
-        f"the scale is that of the first {drawn[0]} rows of the pipe: if the others differ, use --operator or --scale"
+        f"the scale is that of the first {drawn[0]} rows of the pipe: if the others differ, give an operator or a scale"
     )
     return replace(planned, words=(*planned.words, words))
 
@@ -116,7 +116,7 @@ def plan_operator(
     """
     n, n_clusters = len(names), plan.n_clusters
     if n_clusters is None and (plan.scale is None or plan.n_frequencies is None):
-        raise OperatorError("Expected the number of clusters (-k), or both --scale and --frequencies, got neither.")
+        raise OperatorError("Expected n_clusters, or both scale and n_frequencies, got neither.")
     for_pilot, for_operator, _ = spawn(plan.seed, 3)
     units, origin, extent, scale, pilot = np.ones(n), np.zeros(n), None, plan.scale, None
     m, signature = plan.n_frequencies or choose_n_frequencies(n, n_clusters or 1), signatures.get(plan.signature)

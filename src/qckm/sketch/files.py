@@ -47,7 +47,7 @@ def loads(data: bytes) -> Sketch:
     except FileError:
         raise
     except QckmError as error:
-        raise FileError(f"The file's checksum is right, but what it holds is not valid: {error}") from error
+        raise error.within("The file's checksum is right, but what it holds is not valid", FileError) from error
 
 
 def save(sketch: Sketch, path: str | os.PathLike[str]) -> None:

@@ -116,11 +116,14 @@ def _selected(
         raise SourceError(f"{label}: expected the column(s) {', '.join(missing)}, got {', '.join(list(held)[:30])}.")
     text = [f"{name} ({held[name].kind})" for name in names if not held[name].numeric]
     if text:
-        raise SourceError(f"{label}: expected columns of numbers, got {', '.join(text[:5])}. Choose columns=[…].")
+        raise SourceError(
+            f"{label}: expected columns of numbers, got {', '.join(text[:5])}. Choose columns=[…].", about="columns"
+        )
     if len(names) != operator.n_features:
         raise SourceError(
             f"{label}: expected {operator.n_features} columns, as the operator has, got {len(names)}: "
-            f"{', '.join(names[:12])}. Choose columns=[…]."
+            f"{', '.join(names[:12])}. Choose columns=[…].",
+            about="columns",
         )
     return Selection(tuple(names))
 

@@ -102,5 +102,6 @@ def require_columns(operator: SketchOperator, source: Source) -> None:
         wanted = f"{operator.n_features} columns" + (f" ({', '.join(expected[:12])})" if expected else "")
         raise SourceError(
             f"{source.tables[0].label}: expected {wanted}, as the operator has, got {source.n_features} "
-            f"({', '.join(source.selection.names[:12])}). Choose them with --columns."
+            f"({', '.join(source.selection.names[:12])}). Choose them with columns=[…].",
+            about="columns",
         )

@@ -163,7 +163,7 @@ class Sketch(Value):
         try:
             return Sketch(operator, self.total + other.total, count, saturated, bounds, self.skipped + other.skipped)
         except SketchError as error:
-            raise MergeError(f"Cannot add these sketches: {error}") from error
+            raise error.within("Cannot add these sketches", MergeError) from error
 
     def __radd__(self, other: object) -> Sketch:
         """Let `sum(sketches)` start from 0."""
@@ -204,8 +204,8 @@ class Sketch(Value):
         if difference:
             raise MergeError(
                 f"Cannot {verb} sketches of {difference}. Only sums of the same measurements add up: draw the operator "
-                "once and share it, as a file of op.empty() (on the command line: `qckm operator`, then "
-                "`qckm sketch --operator`)."
+                "once and share it, as a file of op.empty().",
+                about="operator",
             )
         names, others = self.operator.feature_names, other.operator.feature_names
         if names is not None and others is not None and names != others:

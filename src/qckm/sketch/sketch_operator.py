@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm import export
-from qckm.errors import OperatorError, RowsError
+from qckm.errors import OperatorError, QckmError, RowsError
 from qckm.kernels.portable import PortableSketcher
 from qckm.kernels.sketcher import Measurement, Sketcher, count_bits, make_sketcher
 from qckm.kernels.threads import as_jobs
@@ -183,6 +183,6 @@ def sketch_batches(operator: SketchOperator, batches: Iterable[Any]) -> Sketch:
     for number, batch in enumerate(batches):
         try:
             total += operator.sketch(batch)
-        except ValueError as error:
-            raise type(error)(f"Batch {number}: {error}") from error
+        except QckmError as error:
+            raise error.within(f"Batch {number}") from error
     return total

@@ -174,7 +174,7 @@ def _open_text(kind: str, path: str, header: bool | None) -> Table:
         if kind == "unknown":
             hint = f" with a NUL byte in line {1 + start.count(bytes([10]), 0, start.index(bytes(1)))}"
     if kind == "sketch":
-        raise SourceError(f"{path}: expected rows, got a sketch. See `qckm info`, `qckm decode` or `qckm merge`.")
+        raise SourceError(f"{path}: expected rows, got a sketch: qckm.load reads it.", about="sketch")
     if kind != "csv":
         raise SourceError(f"{path}: expected Parquet, CSV, Arrow or NumPy data, got something else{hint}.")
     return CsvTable(lambda: open_file(path), path, path, header)

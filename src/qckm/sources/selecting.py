@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from qckm.errors import SourceError
+from qckm.errors import SourceError, Topic
 from qckm.sources.table import Column, Selection, Table
 
 PATH_KEY = "a key of the path"
@@ -71,9 +71,10 @@ def _require_numeric(table: Table, columns: list[Column]) -> None:
     text = [column for column in columns if not column.numeric]
     if text:
         numeric = [column.name for column in columns if column.numeric]
-        hint = f"Choose columns: --columns {','.join(numeric[:30])}" if numeric else "There is no column of numbers."
+        hint = f"Choose columns={numeric[:30]}." if numeric else "There is no column of numbers."
         listed = "; ".join(f"{column.name!r} ({column.kind})" for column in text[:5])
-        raise SourceError(f"{table.label}: expected columns of numbers, got {listed}. {hint}")
+        about: Topic | None = "columns" if numeric else None
+        raise SourceError(f"{table.label}: expected columns of numbers, got {listed}. {hint}", about)
 
 
 def _require_held(table: Table, names: list[Any]) -> None:

@@ -63,7 +63,8 @@ class Batch:
             words = f"expected finite numbers, got {found} in {self.place(row, column)}"
             raise RowsError(
                 f"{self.label}: {self.faults.get(self.first_row + row, words)}. Mend the data, or leave "
-                "such rows out and have them counted with --on-bad skip (on_bad='skip')."
+                "such rows out and have them counted with on_bad='skip'.",
+                about="bad rows",
             )
 
     def place(self, row: int, column: int) -> str:
