@@ -110,7 +110,7 @@ def _try(trial: Trial) -> Outcome:
     return Outcome(
         m=m,
         sse=found / least,
-        pilot=_sse(rows, settings.clusters.centers) / least,
+        pilot=_sse(rows, settings.centers) / least,
         sse_per_row=found / len(rows),
         ari=adjusted_rand_score(labels, nearest) if labels is not None else float("nan"),
         converged=bool(km.converged_),

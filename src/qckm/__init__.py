@@ -5,6 +5,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from qckm import errors
+from qckm.decoding.calibration import Calibration, calibrate
 from qckm.decoding.decode import Clustering, decode
 from qckm.operator import signatures
 from qckm.operator.laws import Law
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "Calibration",
     "ClusterCount",
     "Clustering",
     "CompressiveKMeans",
@@ -31,6 +33,7 @@ __all__ = [
     "Signature",
     "Sketch",
     "SketchOperator",
+    "calibrate",
     "choose_n_clusters",
     "decode",
     "errors",

@@ -336,27 +336,22 @@ def test_07_operators_of_unlike_octaves_are_not_equal():
         drawn.empty() - custom.empty()
 
 
-# ---- 8. What K clusters explain is what decides ----
+# ---- 8. What the clusters explain is what these clusters explain ----
 
 
-def test_08_the_start_whose_clusters_explain_more_is_kept(monkeypatch):
-    """Not the one whose richer density, from which centroids were taken, happens to match better."""
-    from qckm.decoding import decode as decoding
-    from qckm.decoding.decode import Clustering, Hints, decode_hinted
+def test_08_explained_is_said_of_the_very_centroids_that_are_returned():
+    """Not of a richer density from which they were taken, whether they come from rows or from the sketch alone."""
+    from qckm.decoding.held_out import Density, predict
 
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(4000, 2))
-    op = qckm.SketchOperator.draw(2, 50, scale=2.0, random_state=0)
-    pilot = X[:100] + 3  # not like all rows
-    hints = Hints(pilot[:2], np.full(2, 0.5), np.ones(2), np.ones(2), op.sketch(pilot))
-
-    def found(task):
-        at_pilot = task.start is not None
-        explained, objective = (0.5, 1.0) if at_pilot else (0.9, 2.0)
-        return Clustering(np.full((2, 2), float(at_pilot)), np.full(2, 0.5), np.ones(2), objective, explained, 1, True)
-
-    monkeypatch.setitem(decoding.DECODERS, "auto", found)
-    assert decode_hinted(op.sketch(X), 2, hints, random_state=0).explained == 0.9
+    X = rng.exponential(size=(4000, 2)) + 5 * rng.integers(0, 2, size=(4000, 1))  # no Gaussians
+    sketch = qckm.SketchOperator.draw(2, 50, scale=2.0, random_state=0).sketch(X)
+    for rows in (None, X[:200]):
+        found = qckm.decode(sketch, 2, rows=rows, random_state=0)
+        clusters = Density(found.centers, found.weights, found.spreads, np.zeros((2, 0, 2)))
+        left = ((sketch.values() - predict(sketch.operator, clusters)) ** 2).sum()
+        assert found.explained == pytest.approx(1 - left / (sketch.values() ** 2).sum(), rel=1e-9)
+        assert found.explained < 1 - found.objective / (sketch.values() ** 2).sum()  # what the cloud explains is more
 
 
 # ---- 13. Operators of one seed and different data merge never, and not by luck ----

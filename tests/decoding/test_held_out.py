@@ -5,7 +5,6 @@ import pytest
 from sklearn.cluster import KMeans
 
 import qckm
-from qckm.decoding.decode import Hints, decode_hinted
 from qckm.decoding.held_out import Density, best_octave, predict, scores
 
 K, N = 3, 2
@@ -56,14 +55,14 @@ def test_wherever_the_scale_is_in_the_ladder_the_clusters_are_found(size):
     assert 0.6 < op.octave(found.octave).scale / size < 11
 
 
-def test_the_result_is_that_of_the_octave_alone():
+def test_clusters_are_looked_for_in_one_octave_and_weighed_by_all():
     sketch = draw().sketch(rows())
     found = qckm.decode(sketch, K, random_state=3)
     alone = qckm.decode(sketch.octave(found.octave), K, random_state=3)
-    np.testing.assert_array_equal(found.centers, alone.centers)
-    np.testing.assert_array_equal(found.weights, alone.weights)
-    assert found.objective == alone.objective
     assert alone.octave is None
+    assert found.n_iter == alone.n_iter  # the same Gaussians …
+    assert found.objective > alone.objective  # … and three times the measurements to reproduce
+    assert ratio(rows(), found.centers) < 1.02
     km = qckm.CompressiveKMeans(K, random_state=3).fit_sketch(sketch)
     assert ratio(rows(), km.cluster_centers_) < 1.02
 
@@ -76,14 +75,10 @@ def test_the_papers_decoder_gets_the_octave_too():
     np.testing.assert_array_equal(found.centers, alone.centers)
 
 
-def test_a_pilot_is_seen_through_the_same_octave():
-    X = rows()
-    op = draw()
-    pilot = X[:500]
-    centers = KMeans(K, n_init=5, random_state=0).fit(pilot).cluster_centers_
-    hints = Hints(centers, np.full(K, 1 / K), np.ones(K), pilot.std(axis=0), op.sketch(pilot))
-    found = decode_hinted(op.sketch(X), K, hints, random_state=0)
-    assert found.octave is not None
+def test_rows_need_no_octave():
+    X, op = rows(), draw()
+    found = qckm.decode(op.sketch(X), K, rows=X[:500], random_state=0)
+    assert found.octave is None
     assert ratio(X, found.centers) < 1.02
 
 

@@ -117,8 +117,9 @@ def sketch_job(
 def _require_rows(source: Source, planned: Planned, n_clusters: int) -> None:
     """Refuse more clusters than rows before the pass over them, where their number is known."""
     rows = source.n_rows
-    if rows is None and planned.hints is not None and planned.hints.sketch.count < PILOT_ROWS:
-        rows = int(planned.hints.sketch.count)  # the pilot is all there is
+    pilot = None if planned.hints is None or planned.hints.weights is None else int(planned.hints.weights.sum())
+    if rows is None and pilot is not None and pilot < PILOT_ROWS:
+        rows = pilot  # it is all there is
     if rows is not None and n_clusters > rows:
         raise DecodeError(f"Expected n_clusters <= the {rows} row(s) read, got {n_clusters}: choose a smaller -k.")
 

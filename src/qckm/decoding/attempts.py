@@ -22,6 +22,10 @@ _HOPELESS = 3
 _CHEAP = 1e8
 
 
+# Axes a cluster, and at most so many unknowns a measurement for K clusters with that many.
+_MOST_AXES, _MOST_UNKNOWNS = 2, 0.6
+
+
 class Attempt(NamedTuple):
     """K equal clusters, and the same with widths and perhaps axes of their own."""
 
@@ -57,11 +61,18 @@ def search_from_scratch(
             return best
 
 
-def begin_at(search: Search, model: SketchModel, start: Floats, n_axes: int, swaps: bool = True) -> Attempt:
-    """Fit clusters from points (K, n) on; with swaps, search further from there."""
+def begin_at(search: Search, model: SketchModel, start: Floats, n_axes: int) -> Attempt:
+    """Fit clusters from points (K, n) on, and search further from there."""
     seeded = search.fit(search.weigh(*search.round(start, 0.5 * search.fine)), 200)
     goal = expected_misfit(model, seeded, True, search.rng).goal
-    return _finish(search, model, search.swap(seeded, goal) if swaps else seeded, n_axes, goal)
+    return _finish(search, model, search.swap(seeded, goal), n_axes, goal)
+
+
+def choose_n_axes(search: Search, n_clusters: int) -> int:
+    """Choose how many axes clusters have: as many as there are measurements to find them by."""
+    n = search.mean.size
+    room = _MOST_UNKNOWNS * search.n_measurements / n_clusters - (n + 2)
+    return int(min(_MOST_AXES, n - 1, max(0, room // n)))
 
 
 def _n_searches(unknowns: int, n_measurements: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,43 +11,27 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats
 from qckm.common.blas import one_thread
 from qckm.common.random import spawn
+from qckm.decoding.calibration import as_sample
 from qckm.decoding.clompr import clompr
+from qckm.decoding.matched import decode_gaussians, decode_rows, fit_gaussians
 from qckm.decoding.points import FirstHarmonicModel
 from qckm.decoding.result import Clustering
+from qckm.decoding.task import Sample, Task
 from qckm.errors import DecodeError, PoorFitWarning, SaturationWarning, warn
 from qckm.planning.hints import Hints
-from qckm.sketch import Sketch
+from qckm.sketch import Sketch, SketchOperator
 
 if TYPE_CHECKING:
-    from qckm.decoding.matched import Found
+    from qckm.decoding.attempts import Attempt
     from qckm.decoding.model import SketchModel
 
 __all__ = ["Clustering", "Hints", "decode", "decode_hinted"]
 
 
 POOR_FIT = (
-    "The centroids found do not explain the sketch, or not stably: they may be wrong. "
-    "More frequencies, another scale, another number of clusters or a larger n_init may help."
+    "The sketch does not settle where the centroids are: they may be wrong. Rows to decode with, more frequencies, "
+    "another scale, another number of clusters or a larger n_init may help."
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """What a decoder is asked: a sketch, K, the box and the optional start in data units, and the effort.
-
-    `trusted` is a pilot that is known to be like all rows: the start is its centroids.
-    """
-
-    sketch: Sketch
-    n_clusters: int
-    lower: Floats
-    upper: Floats
-    start: Floats | None
-    trusted: Hints | None
-    spread: Floats | None
-    n_init: int
-    random_state: Any
-    decoder: str
 
 
 def decode(
@@ -60,11 +43,12 @@ def decode(
     random_state: Any = None,
     init: npt.ArrayLike | None = None,
     spread: npt.ArrayLike | None = None,
+    rows: npt.ArrayLike | None = None,
 ) -> Clustering:
-    """Find K centroids and their weights from a sketch alone.
+    """Find K centroids and their weights from a sketch, alone or with some rows.
 
-    Of a sketch at several scales (`SketchOperator.draw(..., octaves=)`) that octave is decoded whose clusters predict
-    best what the others measured.
+    Of a sketch at several scales (`SketchOperator.draw(..., octaves=)`), clusters are looked for in that octave whose
+    clusters predict best what the others measured.
 
     Parameters
     ----------
@@ -85,6 +69,9 @@ def decode(
     spread : array-like of shape (n,), optional
         Standard deviation of the data by feature around the operator's origin, where it is known: "matched" starts its
         searches there. By default a quarter of the box.
+    rows : array-like of shape (rows, n), optional
+        Some rows, for "matched": drawn from those that were sketched, or like them. Weighted so that they reproduce the
+        sketch (`calibrate`), they are what is clustered, if they can. A few thousand are plenty.
 
     Returns
     -------
@@ -101,10 +88,14 @@ def decode(
     >>> abs(found.centers).round().tolist(), found.weights.round(1).tolist()
     ([[3.0, 3.0], [3.0, 3.0]], [0.5, 0.5])
     """
-    how = (bounds, decoder, n_init, random_state, spread)
-    task = _task(sketch, n_clusters, init, None, *how)
+    require_sketch(sketch)
+    sample = None
+    if rows is not None:
+        given = as_sample(sketch.operator, rows)
+        sample = Sample(given, np.ones(len(given)), None)
+    task = _task(sketch, n_clusters, init, sample, bounds, decoder, n_init, random_state, spread)
     warn_of_clipping(sketch)
-    return _decode_from(task, init, how)
+    return _run(task)
 
 
 def decode_hinted(
@@ -117,37 +108,20 @@ def decode_hinted(
     n_init: int = 1,
     random_state: Any = None,
 ) -> Clustering:
-    """Decode with what a pilot tells: how far the data reach and, unless init is "sketch" or centroids, their clusters.
+    """Decode with what a pilot tells: how far the data reach and, unless init is "sketch" or centroids, its rows.
 
-    "pilot" begins there. "auto" does so, too. Where K clusters then explain the sketch to its noise, that is it; where
-    they do not, but the pilot is like the rows of the sketch, its own centroids are kept; and where it is not, "auto"
-    begins from scratch besides, and keeps that of the two whose K clusters explain more of the sketch.
+    "auto" decodes with the pilot's rows, where they can reproduce the sketch. "pilot" looks for clusters in the sketch
+    alone, and begins at the pilot's centroids; "auto" does so, too, where the rows were not kept.
     """
+    sample: Sample | None = None
+    start = None if isinstance(init, str) else init
+    if hints is not None and isinstance(init, str):
+        if init == "auto" and hints.rows is not None and hints.weights is not None and decoder != "clompr":
+            sample = Sample(hints.rows, hints.weights, hints.centers)
+        elif init != "sketch":
+            start = hints.centers
     spread = None if hints is None else hints.deviation
-    how = (bounds, decoder, n_init, random_state, spread)
-    if not isinstance(init, str) or hints is None or init == "sketch":
-        start = None if isinstance(init, str) else init
-        return _decode_from(_task(sketch, n_clusters, start, None, *how), start, how)
-    sketch, octave, _ = _at_one_scale(_task(sketch, n_clusters, None, None, *how))
-    if octave is not None:
-        hints = replace(hints, sketch=hints.sketch.octave(octave))
-    trusted = hints if init == "auto" and hints.represent(sketch) else None
-    found = _decode(sketch, n_clusters, hints.centers, trusted, *how)
-    # What K clusters leave: the objective may be that of a density of several times as many. Of real weights, the noise
-    # is not known.
-    left = (1 - found.explained) * float((sketch.values() ** 2).sum())
-    explained = sketch.exact and left <= sketch.sampling_noise()
-    if init == "auto" and trusted is None and not explained:
-        found = max(found, _decode(sketch, n_clusters, None, None, *how), key=lambda one: one.explained)
-    return _with_verdict(found, octave)
-
-
-def _decode_from(task: Task, start: npt.ArrayLike | None, how: tuple[Any, ...]) -> Clustering:
-    """Decode from a start, or from scratch; choosing an octave has done the latter."""
-    sketch, octave, found = _at_one_scale(task)
-    if found is None or start is not None:
-        found = _decode(sketch, task.n_clusters, start, None, *how)
-    return _with_verdict(found, octave)
+    return _run(_task(sketch, n_clusters, start, sample, bounds, decoder, n_init, random_state, spread))
 
 
 def require_sketch(sketch: Any) -> None:
@@ -171,46 +145,51 @@ def warn_of_clipping(sketch: Sketch) -> None:
         )
 
 
-def _with_verdict(found: Clustering, octave: int | None) -> Clustering:
+def _run(task: Task) -> Clustering:
+    with one_thread():
+        found = DECODERS[task.decoder](task)
     if found.converged is False:
         warn(POOR_FIT, PoorFitWarning)
-    return replace(found, octave=octave)
+    return found
 
 
-def decode_octaves(task: Task) -> tuple[int, list[Clustering]]:
-    """Decode each octave of a sketch at several scales, from scratch; return which suits the data, and all of them."""
+def _decode_matched(task: Task) -> Clustering:
+    found, octave = decode_rows(task), None
+    if found is None:
+        octave, model, attempt, evaluations = _fit_at_best_scale(task)
+        found = decode_gaussians(task, model, attempt, evaluations)
+    centers, shares, widths = found.centroids
+    count = task.sketch.count
+    return Clustering(
+        *_heaviest_first(centers, shares, np.sqrt(widths)),
+        objective=found.objective,
+        explained=_share_explained(task.sketch, centers, shares, np.sqrt(widths)),
+        n_iter=found.n_evaluations,
+        converged=found.converged and not _out_of_reach(task.sketch, centers),
+        octave=octave,
+        inertia=found.inertia.mean * count,
+        inertia_error=found.inertia.error * count,
+    )
+
+
+def _fit_at_best_scale(task: Task) -> tuple[int | None, SketchModel, Attempt, int]:
+    """Fit K Gaussians to each octave of a sketch; return those that suit the data, and which octave that is."""
     from qckm.decoding.held_out import Density, best_octave
 
-    parts = [task.sketch.octave(j) for j in range(task.sketch.operator.octaves)]
-    densities, clusterings = [], []
-    with one_thread():
-        for part in parts:
-            model, found = _fit_matched(replace(task, sketch=part, start=None))
-            densities.append(Density.of(model, found.density))
-            clusterings.append(_clustering_of(part, model, found))
-        return best_octave(parts, densities), clusterings
-
-
-def _at_one_scale(task: Task) -> tuple[Sketch, int | None, Clustering | None]:
-    """Return the sketch to decode, which octave that is, and what choosing it has found there, where there are any."""
-    if task.sketch.operator.octaves == 1:
-        return task.sketch, None, None
-    octave, clusterings = decode_octaves(task)
-    found = clusterings[octave] if DECODERS[task.decoder] is _decode_matched else None
-    return task.sketch.octave(octave), octave, found
-
-
-def _decode(*what: Any) -> Clustering:
-    task = _task(*what)
-    with one_thread():
-        return DECODERS[task.decoder](task)
+    octaves = task.sketch.operator.octaves
+    parts = [task.sketch.octave(j) for j in range(octaves)]
+    fits = [fit_gaussians(task, part) for part in parts]
+    if octaves == 1:
+        return None, *fits[0]
+    best = best_octave(parts, [Density.of(model, attempt.own) for model, attempt, _ in fits])
+    return best, *fits[best]
 
 
 def _task(
     sketch: Sketch,
     n_clusters: int,
     init: npt.ArrayLike | None,
-    trusted: Hints | None,
+    rows: Sample | None,
     bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None,
     decoder: str,
     n_init: int,
@@ -232,7 +211,7 @@ def _task(
         n_clusters,
         *_box(sketch, bounds),
         start=None if init is None else _finite("init", init, (n_clusters, n)),
-        trusted=trusted,
+        rows=rows,
         spread=None if spread is None else _finite("spread", spread, (n,)),
         n_init=n_init,
         random_state=random_state,
@@ -241,7 +220,8 @@ def _task(
 
 
 def _decode_clompr(task: Task) -> Clustering:
-    model = FirstHarmonicModel.of(task.sketch)
+    octave = _fit_at_best_scale(task)[0] if task.sketch.operator.octaves > 1 else None
+    model = FirstHarmonicModel.of(task.sketch.octave(octave or 0))
     lower, upper = model.to_points(task.lower), model.to_points(task.upper)
     start = None if task.start is None else model.to_points(task.start)
     replicates = [
@@ -249,36 +229,23 @@ def _decode_clompr(task: Task) -> Clustering:
         for number, rng in enumerate(spawn(task.random_state, task.n_init))
     ]
     best = min(replicates, key=lambda support: support.objective)
-    evaluations = sum(support.n_evaluations for support in replicates)
-    centers, no_spreads = model.to_centers(best.points), np.zeros(task.n_clusters)
-    explained = _share(best.objective, float(model.z @ model.z))
-    return _clustering(centers, best.weights, no_spreads, best.objective, explained, evaluations)
+    return Clustering(
+        *_heaviest_first(model.to_centers(best.points), best.weights, np.zeros(task.n_clusters)),
+        objective=best.objective,
+        explained=_share(best.objective, float(model.z @ model.z)),
+        n_iter=sum(support.n_evaluations for support in replicates),
+        octave=octave,
+    )
 
 
-def _fit_matched(task: Task) -> tuple[SketchModel, Found]:
-    from qckm.decoding.centroids import Centroids
-    from qckm.decoding.matched import matched  # numba takes its time to import
-    from qckm.decoding.model import SketchModel
+def _share_explained(sketch: Sketch, centers: Floats, weights: Floats, spreads: Floats) -> float:
+    """Return the share of a sketch's energy that round Gaussians at centroids explain."""
+    from qckm.decoding.held_out import Density, predict
 
-    model = SketchModel.of(task.sketch, task.spread)
-    start = None if task.start is None else model.to_points(task.start)
-    (rng,) = spawn(task.random_state, 1)
-    lower, upper = model.to_points(task.lower), model.to_points(task.upper)
-    trusted = None
-    if task.trusted is not None and start is not None:
-        trusted = Centroids(start, task.trusted.weights, (task.trusted.spreads / model.spread) ** 2)
-    return model, matched(model, task.n_clusters, lower, upper, rng, start, trusted, task.n_init)
-
-
-def _decode_matched(task: Task) -> Clustering:
-    return _clustering_of(task.sketch, *_fit_matched(task))
-
-
-def _clustering_of(sketch: Sketch, model: SketchModel, found: Found) -> Clustering:
-    centers, spreads = model.to_centers(found.points), np.sqrt(found.widths) * model.spread
-    converged = found.converged and not _out_of_reach(sketch, centers)
-    explained = _share(found.of_clusters, model.energy())
-    return _clustering(centers, found.weights, spreads, found.objective, explained, found.n_evaluations, converged)
+    no_axes = np.zeros((len(centers), 0, centers.shape[1]))
+    z, silence = sketch.values(), sketch.operator.signature.harmonics[0].real
+    left = z - predict(sketch.operator, Density(centers, weights, spreads, no_axes))
+    return _share(float(left @ left), float(((z - silence) ** 2).sum()))
 
 
 def _out_of_reach(sketch: Sketch, centers: Floats) -> bool:
@@ -297,27 +264,12 @@ DECODERS: dict[str, Callable[[Task], Clustering]] = {
 }
 
 
-def _clustering(
-    centers: Floats,
-    weights: Floats,
-    spreads: Floats,
-    objective: float,
-    explained: float,
-    evaluations: int,
-    converged: bool | None = None,
-) -> Clustering:
+def _heaviest_first(centers: Floats, weights: Floats, spreads: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return centroids by their weights, which only now sum to 1: the choice of a replicate is that of the fit."""
     order = np.argsort(-weights, kind="stable")
     share = weights.sum()
-    return Clustering(
-        centers=centers[order],
-        # Only now do weights sum to 1: the objective and the choice of the replicate are those of the fit itself.
-        weights=weights[order] / share if share > 0 else np.full(len(weights), 1 / len(weights)),
-        spreads=spreads[order],
-        objective=objective,
-        explained=explained,
-        n_iter=evaluations,
-        converged=converged,
-    )
+    shares = weights[order] / share if share > 0 else np.full(len(weights), 1 / len(weights))
+    return centers[order], shares, spreads[order]
 
 
 def _share(misfit: float, energy: float) -> float:
@@ -341,6 +293,12 @@ def _box(sketch: Sketch, bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None) -> 
         raise DecodeError("Expected finite bounds with lower <= upper: an empty sketch has none, pass bounds=.")
     least, greatest = sketch.operator.reach
     return np.clip(lower, least, greatest), np.clip(upper, least, greatest)
+
+
+def hints_of(operator: SketchOperator, rows: npt.ArrayLike) -> Hints:
+    """Return what rows tell a decoder, if they are rows of what an operator measures."""
+    sample = as_sample(operator, rows)
+    return Hints(sample, np.ones(len(sample)))
 
 
 def _finite(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:

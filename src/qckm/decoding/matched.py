@@ -1,167 +1,155 @@
-"""The default decoder: clusters with width, seen through all the harmonics that their width lets through.
+"""The default decoder: k-means of a cloud that reproduces the sketch.
 
-The paper models clusters as points and keeps the first harmonic of the signature. Clusters have width, though, and for
-N(c, τI) the expectation of *any* signature is a smooth, fast-decaying series (waves.py). Fitting centres, weights and
-width together, with the harmonics that matter, removes the bias of points and makes one bit as informative as full
-precision. What remains is to find the minimum:
+Rows that were kept are the cloud, where they can reproduce the sketch (calibration.py): then there is nothing to search
+for. Where there are none, or they do not cover what was sketched:
 
-1. searches from scratch (attempts.py), until one explains the sketch down to its sampling noise;
-2. if K equal Gaussians do not explain it, K with widths and axes of their own; if these do not either, as on real data,
-   richer densities (density.py);
-3. k-means of points drawn from the density: the centroids (centroids.py).
+1. K Gaussians are fitted to the sketch (attempts.py), through all the harmonics that their width lets through. What
+   their misfit should be if they were the truth is known (expectation.py).
+2. Points are drawn from them. Where the Gaussians explain the sketch, that is the cloud. Where they do not, as on real
+   data, half of the points are drawn wider, and all are raked until they reproduce the sketch (cloud.py).
+3. K-means of the cloud gives the centroids.
 
-What the misfit should be if the model were true is known (expectation.py). That ends the search, and gives the verdict.
+Many clouds reproduce a sketch. Another one, begun from a single wide Gaussian, tells what the sketch has left open: the
+centroids are believed if those of the other cloud are nearly as good.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.attempts import begin_at, search_from_scratch
-from qckm.decoding.centroids import Centroids, are_worse, centroids_of_clusters, centroids_of_densities
-from qckm.decoding.density import choose_n_axes, fit_densities
-from qckm.decoding.fitting import Mixture, Problem
-from qckm.decoding.model import SketchModel
-from qckm.decoding.search import Search
+from qckm.common.budget import kmeans_runs
+from qckm.common.random import spawn
+from qckm.decoding.cloud import Centroids, Cloud
+from qckm.decoding.estimate import Estimate, estimate
+from qckm.decoding.task import Task, count_rows
+from qckm.sketch import Sketch
 
+if TYPE_CHECKING:
+    from qckm.decoding.attempts import Attempt
+    from qckm.decoding.fitting import Mixture
+    from qckm.decoding.model import SketchModel
+
+# Points of a drawn cloud at least, and a cluster: k-means of P points errs by a share of about K / P.
+_POINTS, _A_CLUSTER = 10_000, 200
+# Half of the points are drawn from clusters this many times as wide, squared.
+_WIDER = 4.0
+# Runs of k-means for the other cloud: its centroids are not kept, so a few will do.
+_FEW_RUNS = 3
+# Centroids are good if their SSE is at most this many times the best: what the experiments count as success, too.
+TOLERANCE = 1.2
 # A search is given up after so much work (terms of sums): half a minute or so. From a start that is near, earlier.
 _PATIENCE, _SEEDED = 2.7e9, 0.4e9
 # With fewer measurements an unknown than this, wrong clusters explain a sketch as well as the right ones.
 _MORE_THAN = 1.15
-# Fewer measurements an unknown than this are few: then densities agree on little.
+# Fewer measurements an unknown than this are few.
 _ENOUGH = 4
 # With more, a misfit up to this many times what it should be has almost all clusters in place: k-means could not tell.
 _NEARLY = 2.5
-# A sketch of less energy than this times its sampling noise says nothing.
-_AUDIBLE = 2.0
-# K clusters that leave more of a sketch's energy than this were led astray, all too wide to be seen, as happens to some
-# of one width while they are few. Densities are not: fitted again from there, K clusters tell what they can explain.
-_ASTRAY = 0.5
-# Centroids of one density that fare so much worse in another are not to be believed.
-_RESTLESS = 1.2
-# Frequencies of so many radians a cluster's deviation are high, and so much of a sketch's energy left is much.
-_HIGH, _MUCH = 1.25, 7e-3
+# Of a sketch of less energy than this times its sampling noise, noise is more than a tenth: wrong clusters explain the
+# rest within chance.
+_AUDIBLE = 10.0
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a decode found, in the model's coordinates.
+    """What a decode found, in data units; the mean squared distance and the misfits are as far as the sketch tells.
 
     Parameters
     ----------
-    points, weights, widths : ndarray of shape (K, n), (K,), (K,)
-        The centroids, their shares and the variance around each.
-    density : Mixture
-        What they were taken from: those of it as they were fitted, or more clusters than K where these explain more.
-    objective, of_clusters : float
-        The misfit of the density, and that of K clusters.
-    kept : bool
-        Whether the centroids are those it began from: trusted, and better than what the sketch gives.
-    explained : bool
-        Whether K clusters leave no more of the sketch than chance would, though they could not explain just anything.
-    unrest : float
-        How much worse, in the density's own eyes, the centroids of the other densities are than these; 1 at best,
-        infinite where measurements are too few for densities to tell.
-    signal, left : float
-        The sketch's energy over its sampling noise, and the share of it that the density leaves.
+    centroids : Centroids
+    inertia : Estimate
+        The mean squared distance of a row to its centroid, and the error.
+    objective : float
+        What the cloud leaves of the sketch, squared.
+    converged : bool
     n_evaluations : int
     """
 
-    points: Floats
-    weights: Floats
-    widths: Floats
-    density: Mixture
+    centroids: Centroids
+    inertia: Estimate
     objective: float
-    of_clusters: float
-    kept: bool
-    explained: bool
-    unrest: float
-    signal: float
-    left: float
+    converged: bool
     n_evaluations: int
 
-    @property
-    def converged(self) -> bool:
-        """Whether to believe it: the sketch is explained to its noise, or different densities say about the same.
 
-        They may agree on what is wrong where frequencies are much too high, which leaves much of the sketch without
-        explanation; and a sketch that is all noise is explained by anything. What was kept is what rows say.
-        """
-        radians = float(np.sqrt(self.weights @ self.widths))  # a cluster's deviation: rms ‖ω‖ is 1 here
-        misled = radians > _HIGH and self.left > _MUCH
-        stable = self.unrest <= _RESTLESS and not misled
-        return self.signal > _AUDIBLE and (self.explained or self.kept or stable)
+def decode_rows(task: Task) -> Found | None:
+    """Decode with rows; None where they cannot reproduce the sketch."""
+    if task.rows is None:
+        return None
+    (rng,) = spawn(task.random_state, 1)
+    cloud = Cloud.calibrated(task.sketch, task.rows.rows, task.rows.weights)
+    if not cloud.solution.matches(count_rows(task.sketch)):
+        return None
+    runs = task.n_init * kmeans_runs(len(cloud.points), task.lower.size, task.n_clusters)
+    starts = [start for start in (task.start, task.rows.centers) if start is not None]
+    centroids = cloud.cluster(task.n_clusters, starts, runs, rng)
+    return Found(centroids, estimate(cloud, centroids.points, rng), cloud.solution.residual, True, 0)
 
 
-def matched(
-    model: SketchModel,
-    n_clusters: int,
-    lower: Floats,
-    upper: Floats,
-    rng: np.random.Generator,
-    start: Floats | None,
-    trusted: Centroids | None,
-    n_init: int,
-) -> Found:
-    """Decode with Gaussian atoms, in the model's coordinates.
+def fit_gaussians(task: Task, sketch: Sketch) -> tuple[SketchModel, Attempt, int]:
+    """Fit K Gaussians to a sketch at one scale; return them with the model that they are in, and the evaluations."""
+    from qckm.decoding.attempts import begin_at, choose_n_axes, search_from_scratch  # numba takes its time to import
+    from qckm.decoding.fitting import Problem
+    from qckm.decoding.model import SketchModel
+    from qckm.decoding.search import Search
 
-    Parameters
-    ----------
-    model : SketchModel
-    n_clusters : int
-    lower, upper : ndarray of shape (n,)
-        The box that encloses the data.
-    rng : Generator
-    start : ndarray of shape (K, n), optional
-        Points to begin from, instead of searching from scratch.
-    trusted : Centroids, optional
-        The start, where it is known to be what k-means of rows like these would find: where K equal Gaussians do not
-        explain the sketch, measurements are few, or what they tell is far from it, it is better than what the sketch
-        gives.
-    n_init : int
-        A factor on the effort.
-    """
-    problem, patience = Problem(model.waves, lower, upper), (_PATIENCE if start is None else _SEEDED) * n_init
+    model = SketchModel.of(sketch, task.spread)
+    (rng,) = spawn(task.random_state, 1)
+    problem = Problem(model.waves, model.to_points(task.lower), model.to_points(task.upper))
+    patience = (_PATIENCE if task.start is None else _SEEDED) * task.n_init
     search = Search(problem, model.n_measurements, model.mean, model.deviation, rng, patience)
-    unknowns = search.unknowns(n_clusters)
-    enough = model.n_measurements >= _ENOUGH * unknowns
-    n_axes = 0 if trusted is not None else choose_n_axes(search, n_clusters)
-    if start is None:
-        few = not enough and model.n_measurements > unknowns
-        attempt = search_from_scratch(search, model, n_clusters, n_axes, few, n_init)
+    n_axes, unknowns = choose_n_axes(search, task.n_clusters), search.unknowns(task.n_clusters)
+    if task.start is None:
+        few = unknowns < model.n_measurements < _ENOUGH * unknowns
+        attempt = search_from_scratch(search, model, task.n_clusters, n_axes, few, task.n_init)
     else:
-        attempt = begin_at(search, model, start, n_axes)
-    own = attempt.own
-    explained = attempt.explained or (enough and attempt.equal.misfit <= _NEARLY * attempt.goal)
-    densities, unrest, starts = [own], np.inf, [own.points] if start is None else [own.points, start]
-    kept = trusted is not None and not (explained and enough)
-    if trusted is not None and kept:
-        centroids = trusted
-    elif explained:
-        centroids = centroids_of_clusters(own, n_clusters, starts, problem, rng)
-        if trusted is not None and are_worse(centroids, own, trusted, problem, rng):
-            centroids, kept = trusted, True
-    else:
-        densities += fit_densities(search, None if start is None else attempt.equal, n_clusters, n_axes)
-        densities.sort(key=lambda density: density.misfit)
-        centroids, agreed = centroids_of_densities(densities, n_clusters, starts, problem, rng)
-        unrest = agreed if enough else np.inf
-        if own.misfit > _ASTRAY * model.energy():
-            again = begin_at(search, model, centroids.points, n_axes, swaps=False).own
-            own = min(own, again, key=lambda mixture: mixture.misfit)
-    objective = model.objective(search.residual(densities[0]))
+        attempt = begin_at(search, model, model.to_points(task.start), n_axes)
+    return model, attempt, search.n_evaluations
+
+
+def decode_gaussians(task: Task, model: SketchModel, attempt: Attempt, n_evaluations: int) -> Found:
+    """Decode with points drawn from Gaussians, which were fitted to the sketch or to one octave of it."""
+    (rng,) = spawn(task.random_state, 1)
+    K, n = task.n_clusters, task.lower.size
+    per_unknown = model.n_measurements / (K * (n + 1) + 1)
+    explained = attempt.explained or (per_unknown >= _ENOUGH and attempt.equal.misfit <= _NEARLY * attempt.goal)
+    count, gaussians = max(_POINTS, _A_CLUSTER * K), attempt.own
+
+    def drawn(mixture: Mixture, size: int) -> Floats:
+        return np.clip(model.to_centers(mixture.draw(size, rng)), task.lower, task.upper)
+
+    def raked(*parts: Floats) -> Cloud:
+        points = np.concatenate(parts)
+        return Cloud.raked(task.sketch, points, task.lower, task.upper, model.length, rng)
+
+    wider = gaussians._replace(widths=_WIDER * gaussians.widths)
+    narrow = Cloud.calibrated(task.sketch, drawn(gaussians, count))
+    rows = [] if task.rows is None else [task.rows.rows]
+    cloud = narrow if explained else raked(*rows, narrow.points[: count // 2], drawn(wider, count // 2))
+    anywhere = model.mean + model.deviation * rng.standard_normal((count // 2, n))
+    anywhere = np.clip(model.to_centers(anywhere), task.lower, task.upper)
+    other = raked(anywhere, drawn(wider, count // 2))
+    starts = [model.to_centers(gaussians.points), *([] if task.start is None else [task.start])]
+    runs = min(kmeans_runs(count, n, K), _FEW_RUNS)
+    centroids = cloud.cluster(K, starts, runs * task.n_init, rng)
+    others = other.cluster(K, starts, runs, rng)
+    mean, of_other = cloud.inertia(centroids.points), other.inertia(others.points)
+    # What the sketch leaves open, the clouds differ by.
+    error = abs(of_other - narrow.inertia(centroids.points)) / 2
+    agreed = (
+        cloud.inertia(others.points) <= TOLERANCE * mean
+        and other.inertia(centroids.points) <= TOLERANCE * of_other
+        and max(of_other, mean) <= TOLERANCE**2 * min(of_other, mean)
+    )
+    audible = model.energy() > _AUDIBLE * max(model.noise, 1e-9)
     return Found(
-        *centroids,
-        density=densities[0],
-        objective=objective,
-        of_clusters=model.objective(search.residual(own)),
-        kept=kept,
-        explained=explained and model.n_measurements >= _MORE_THAN * unknowns,
-        unrest=unrest,
-        signal=model.energy() / max(model.noise, 1e-9),
-        left=objective / max(model.energy(), 1e-300),
-        n_evaluations=search.n_evaluations,
+        centroids,
+        Estimate(mean, error),
+        cloud.solution.residual,
+        audible and per_unknown >= _MORE_THAN and (explained or agreed),
+        n_evaluations,
     )

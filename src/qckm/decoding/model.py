@@ -13,12 +13,11 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.decoding.room import require_room
+from qckm.decoding.task import count_rows
 from qckm.decoding.waves import N_HARMONICS, Waves
 from qckm.operator.signatures import Signature
 from qckm.sketch import Sketch, SketchOperator
 
-# Weights that are no whole numbers may have any unit: their sum says how many rows there are only where it is large.
-_LEAST_ROWS = 10_000
 # For each measurement, so many at the frequency 0.
 _SHARE_AT_ZERO = 1 / 30
 
@@ -56,7 +55,7 @@ class SketchModel:
         both[: 2 if operator.paired else 1] = z.reshape(-1, operator.n_frequencies)
         harmonics, step = _harmonics(operator, n_harmonics)
         mean, deviation = _whereabouts(sketch, spread)
-        count = sketch.count if sketch.exact else max(sketch.count, _LEAST_ROWS)
+        count = count_rows(sketch)
         waves = Waves(
             frequencies=omega,
             transposed=np.ascontiguousarray(omega.T),

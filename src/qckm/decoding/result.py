@@ -21,18 +21,21 @@ class Clustering:
         Standard deviation of each cluster in one direction, in the operator's units; 0 where the decoder models
         points, as CL-OMPR does.
     objective : float
-        ‖z − Σ_k α_k A c_k‖², what was minimised, before the weights were made to sum to 1. Where "matched" fits
-        densities of more than K clusters, as on real data, that of the best of these.
+        What is left of the sketch, squared: of "clompr" ‖z − Σ_k α_k A c_k‖², before the weights were made to sum to 1;
+        of "matched" what the cloud leaves that is clustered.
     explained : float
         Share of the sketch's energy ‖z‖² that K clusters explain: Gaussians, or for CL-OMPR points. What is missing may
         be clusters that K is too small for, or their shape.
     n_iter : int
         Evaluations of the objective, over all replicates.
     converged : bool or None
-        The decoder's verdict: whether the centroids explain the sketch, down to its sampling noise or at least stably;
-        None where the decoder has none, as CL-OMPR.
+        The decoder's verdict: whether the sketch settles where the centroids are; None where the decoder has none, as
+        CL-OMPR.
     octave : int or None
-        Of a sketch at several scales, the one that was decoded: `sketch.octave(octave)`.
+        Of a sketch at several scales, the one where clusters were found: `sketch.octave(octave)`.
+    inertia, inertia_error : float or None
+        The sum of squared distances of all rows to their centroids, in the operator's units, as far as the sketch
+        tells, and its standard error; None for CL-OMPR, which models points.
     """
 
     centers: Floats
@@ -43,3 +46,5 @@ class Clustering:
     n_iter: int
     converged: bool | None = None
     octave: int | None = None
+    inertia: float | None = None
+    inertia_error: float | None = None

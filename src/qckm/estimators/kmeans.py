@@ -21,7 +21,15 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from qckm.common.arrays import Floats
 from qckm.common.random import as_seed
-from qckm.decoding.decode import DECODERS, Clustering, Hints, decode_hinted, require_sketch, warn_of_clipping
+from qckm.decoding.decode import (
+    DECODERS,
+    Clustering,
+    Hints,
+    decode_hinted,
+    hints_of,
+    require_sketch,
+    warn_of_clipping,
+)
 from qckm.errors import DecodeError, RowsError, warn
 from qckm.models import Model
 from qckm.models.nearest import distances, nearest
@@ -45,6 +53,10 @@ _BLOCK = 1 << 16
 class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """K-means from a sketch: one pass over the rows, none of them kept.
 
+    A pilot of at most 5000 rows (50 a cluster, where that is more) is drawn before the pass, for the scale, and decoded
+    with after it. `fit` forgets it then. `partial_fit` keeps its pilot in memory, for the centroids that are asked for
+    later; it is never pickled.
+
     Parameters
     ----------
     n_clusters : int, default 8
@@ -63,9 +75,9 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         "matched" models clusters with width, through all harmonics of the signature; "clompr" is the paper's algorithm
         to the letter; "auto" is "matched".
     init : {"auto", "sketch", "pilot"} or array-like of shape (K, n), default "auto"
-        Where decoding starts: nowhere ("sketch"), at the k-means centroids of the pilot, or at given centroids. "auto"
-        tries the pilot's, then none, and keeps what matches the sketch better; where the sketch is not that of
-        K Gaussians but the pilot is like all rows, the pilot's centroids stay.
+        What is decoded with: "auto" weighs the pilot's rows so that they reproduce the sketch (`qckm.calibrate`) and
+        clusters them; where they cannot, points drawn from the sketch as well. "sketch" uses no row. "pilot" uses none
+        either, but starts at the k-means centroids of the pilot, and an array at these centroids.
     n_init : int, default 1
         Replicates of "clompr", of which the one with the least sketch objective is kept; for "matched", which searches
         until it is satisfied, a factor on its patience.
@@ -91,11 +103,14 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         All that is left of the rows.
     operator_ : SketchOperator
     objective_ : float
-        Distance between the sketch and the model, squared; the model may have more than K clusters, as on real data.
+        What is left of the sketch, squared: by the rows or points that were clustered, or by CL-OMPR's points.
     explained_ : float
         Share of the sketch's energy that K clusters explain: Gaussians, or CL-OMPR's points.
     converged_ : bool or None
-        The decoder's verdict: whether the centroids explain the sketch, to its noise or at least stably.
+        The decoder's verdict: whether the sketch settles where the centroids are.
+    inertia_estimate_, inertia_error_ : float
+        `inertia_` as far as the sketch tells, without another look at the rows, and its standard error. None for
+        CL-OMPR, which models points.
     n_iter_ : int
         Evaluations of the objective.
     n_features_in_ : int
@@ -181,6 +196,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         sketch = operator.sketch(rows, weights)
         self._adopt(sketch, pilot, seed)
         self._decode()
+        self._forget_rows()
         if self.compute_labels:
             self._label(rows, weights)
         return self
@@ -220,7 +236,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_sketch(self, sketch: Sketch) -> CompressiveKMeans:
+    def fit_sketch(self, sketch: Sketch, rows: Any = None) -> CompressiveKMeans:
         """Decode a sketch made elsewhere; its operator takes the place of signature, scale, law and n_frequencies.
 
         Of a sketch at several scales (`octaves`), the one that suits the data is decoded.
@@ -228,6 +244,8 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         Parameters
         ----------
         sketch : Sketch
+        rows : array-like of shape (rows, n), optional
+            Some of the rows that were sketched, or rows like them, which `init="auto"` then decodes with.
 
         Returns
         -------
@@ -241,8 +259,9 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         self.__dict__.pop("feature_names_in_", None)
         if sketch.operator.feature_names is not None:
             self.feature_names_in_ = np.array(sketch.operator.feature_names, object)
-        self._adopt(sketch, None, seed)
+        self._adopt(sketch, None if rows is None else hints_of(sketch.operator, rows), seed)
         self._decode()
+        self._forget_rows()
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> npt.NDArray[np.int32]:
@@ -310,6 +329,16 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         return self._decode().converged
 
     @property
+    def inertia_estimate_(self) -> float | None:
+        """The sum of squared distances of all rows to their centroids, as far as the sketch tells."""
+        return self._decode().inertia
+
+    @property
+    def inertia_error_(self) -> float | None:
+        """The standard error of `inertia_estimate_`."""
+        return self._decode().inertia_error
+
+    @property
     def n_iter_(self) -> int:
         """The evaluations of the objective."""
         return self._decode().n_iter
@@ -366,6 +395,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         self._adopt(sketch, pilot, seed)
         if decode:
             self._decode()
+            self._forget_rows()
             if self.compute_labels and held.lazy:
                 self.inertia_, used = held.misfit(self.to_model())
                 self.labels_ = held.nearest(self.to_model())
@@ -412,6 +442,17 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             self.__dict__.pop(stale, None)
         self.sketch_, self.operator_ = sketch, sketch.operator
         self._pilot, self._seed = pilot, seed
+
+    def _forget_rows(self) -> None:
+        """Keep what the pilot told, and none of its rows."""
+        self._pilot = None if self._pilot is None else self._pilot.without_rows()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Rows do not travel: where `partial_fit` keeps some to decode with, its copies decode the sketch alone."""
+        state: dict[str, Any] = super().__getstate__()
+        if state.get("_pilot") is not None:
+            state["_pilot"] = state["_pilot"].without_rows()
+        return state
 
     def _decode(self) -> Clustering:
         """Decode the sketch unless that is done."""

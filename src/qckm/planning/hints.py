@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from qckm.common.arrays import Floats
-from qckm.sketch import Sketch
-
-# The squared distance between the sketches of all rows and of some of them, over what chance makes it. Measurements
-# depend on each other, so that it strays from 1 more than their number suggests.
-_BY_CHANCE = 2.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,22 +13,19 @@ class Hints:
 
     Parameters
     ----------
-    centers, weights, spreads : ndarray of shape (K, n), (K,), (K,)
-        Their k-means centroids, in data units; the share of the rows that is nearest to each; and the standard
-        deviation of these around it, in one direction and in the operator's units.
-    deviation : ndarray of shape (n,)
-        The standard deviation of all of them by feature.
-    sketch : Sketch
-        Their sketch.
+    rows, weights : ndarray of shape (P, n), (P,), optional
+        The rows, in data units, and what each stands for; None where they were not kept.
+    centers : ndarray of shape (K, n), optional
+        Their k-means centroids, in data units, where they are known.
+    deviation : ndarray of shape (n,), optional
+        The standard deviation of the data by feature, where it is known.
     """
 
-    centers: Floats
-    weights: Floats
-    spreads: Floats
-    deviation: Floats
-    sketch: Sketch
+    rows: Floats | None
+    weights: Floats | None
+    centers: Floats | None = None
+    deviation: Floats | None = None
 
-    def represent(self, sketch: Sketch) -> bool:
-        """Return whether the rows of a sketch may be more of the same: only chance tells the two sketches apart."""
-        distance = float(((sketch.values() - self.sketch.values()) ** 2).sum())
-        return distance <= _BY_CHANCE * self.sketch.sampling_noise()
+    def without_rows(self) -> Hints:
+        """Return the same without any row: what may be kept, and travel."""
+        return replace(self, rows=None, weights=None)

@@ -162,9 +162,7 @@ def hints_for(source: Source, plan: Plan, operator: SketchOperator) -> Hints:
 
 def _hints(pilot: Pilot, settings: Settings, operator: SketchOperator) -> Hints:
     units = operator.units
-    centers, weights, spreads = settings.clusters
-    seen = operator.sketch(pilot.rows, pilot.weights)
-    return Hints(centers * units, weights, spreads, settings.deviation * units, seen)
+    return Hints(pilot.rows, pilot.weights, settings.centers * units, settings.deviation * units)
 
 
 def decoder_seed(seed: int) -> int:

@@ -8,13 +8,14 @@ and origin shifted and rescaled, up to the rounding below, and a row of weight w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.common.blas import one_thread
+from qckm.common.budget import kmeans_runs
 from qckm.errors import QckmError
 from qckm.operator.laws import get_law
 from qckm.operator.signatures import Signature
@@ -72,21 +73,13 @@ class Pilot:
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """What a pilot suggests: scale, origin and extent for an operator; the deviation by feature; its own clusters."""
+    """What a pilot suggests: scale, origin and extent for an operator; the deviation by feature; its own centroids."""
 
     scale: float
     origin: Floats
     extent: Floats
     deviation: Floats
-    clusters: Clusters
-
-
-class Clusters(NamedTuple):
-    """Centroids (K, n) of a pilot, their shares of it (K,) and the standard deviation around each, in one direction."""
-
     centers: Floats
-    weights: Floats
-    spreads: Floats
 
 
 def draw_pilot(
@@ -134,20 +127,20 @@ def choose_settings(
 ) -> Settings:
     """Choose for K clusters, at so many radians a cluster's standard deviation, rms ‖ω‖, unless they are far apart."""
     n = pilot.rows.shape[1]
-    clusters, within = _cluster(pilot, n_clusters, rng)
+    centers, within = _cluster(pilot, n_clusters, rng)
     total = pilot.deviation()
     deviation = max(within, _LEAST_SHARE_OF_SPACING * total / n_clusters ** (1 / n))
     if deviation == 0:  # one distinct row: any scale will do, but it should be of the data's size
         deviation = float(np.abs(pilot.rows).max()) or 1.0
     scales_apart = max(_LEAST_APART, _MOST_APART - n / 2)
-    apart = min(_spacing(clusters.centers) / scales_apart, _OF_ALL_ROWS * total * np.sqrt(n))
+    apart = min(_spacing(centers) / scales_apart, _OF_ALL_ROWS * total * np.sqrt(n))
     reached = _distance(pilot) / (_REACH_OF_ONE if n == 1 else _REACH)
     # Rounded, as the origin is: a k-means whose last bits depend on the processor must not give another operator.
     scale = _round_to_bits(max(deviation * np.sqrt(n) / radians, apart, reached))
     grid = np.ldexp(0.5, int(np.frexp(scale)[1]) - 2)
     origin = np.rint(pilot.mean() / grid) * grid
     extent = _FURTHER * np.abs(pilot.rows - origin).max(axis=0)
-    return Settings(scale, origin, extent, pilot.spread(), clusters)
+    return Settings(scale, origin, extent, pilot.spread(), centers)
 
 
 def choose_law(
@@ -185,27 +178,22 @@ def choose_n_frequencies(n_features: int, n_clusters: int) -> int:
     return max(100, min(_USUAL * unknowns, max(_ENOUGH * unknowns, _MOST_COMPONENTS // n_features)))
 
 
-def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[Clusters, float]:
-    """Return K clusters of the pilot and the standard deviation within all of them, in one direction."""
+def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[Floats, float]:
+    """Return K centroids of the pilot and the standard deviation around them, in one direction."""
     from sklearn.cluster import KMeans  # takes seconds to import: only those who need it wait
 
     distinct, n = pilot.rows.shape
     if distinct <= n_clusters:
-        which = np.arange(n_clusters) % distinct
-        weights = pilot.weights[which] / np.bincount(which)[which]
-        return Clusters(pilot.rows[which], weights / weights.sum(), np.zeros(n_clusters)), 0.0
+        return pilot.rows[np.arange(n_clusters) % distinct], 0.0
     # Centred and of unit size: k-means' own arithmetic then loses nothing to a large offset.
     mean, size = pilot.mean(), pilot.deviation()
     rows = (pilot.rows - mean) / size
-    kmeans = KMeans(n_clusters, n_init=10, random_state=int(rng.integers(2**31)))
+    runs = kmeans_runs(distinct, n, n_clusters)
+    kmeans = KMeans(n_clusters, n_init=runs, random_state=int(rng.integers(2**31)))
     with one_thread():
         kmeans.fit(rows, sample_weight=pilot.weights)
     variance = kmeans.inertia_ / (n * pilot.weights.sum()) * distinct / (distinct - n_clusters)
-    weights = np.bincount(kmeans.labels_, pilot.weights, minlength=n_clusters)
-    squares = pilot.weights * ((rows - kmeans.cluster_centers_[kmeans.labels_]) ** 2).mean(axis=1)
-    spreads = np.sqrt(np.bincount(kmeans.labels_, squares, minlength=n_clusters) / np.maximum(weights, _SMALLEST))
-    centers = kmeans.cluster_centers_ * size + mean
-    return Clusters(centers, weights / weights.sum(), spreads * size), float(np.sqrt(variance)) * size
+    return kmeans.cluster_centers_ * size + mean, float(np.sqrt(variance)) * size
 
 
 def _spacing(centers: Floats) -> float:

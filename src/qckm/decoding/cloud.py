@@ -1,0 +1,121 @@
+"""A cloud: points with weights that reproduce a sketch. K-means of it finds what k-means of all rows would find.
+
+The points are rows, where there are any, or drawn from Gaussians that were fitted to the sketch.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from qckm.common.arrays import Floats
+from qckm.decoding.calibration import Solution, solve
+from qckm.decoding.contributions import Contributions
+from qckm.decoding.task import count_rows
+from qckm.sketch import Sketch
+
+# Contributions of a cloud at most, 256 MB. Of more measurements, which were all drawn alike, some will do.
+_MOST_CONTRIBUTIONS = 1 << 26
+# Raking: so many rounds at most, each point moving by this share of the length that the frequencies resolve.
+_ROUNDS, _STEP = 4, 0.15
+
+
+class Centroids(NamedTuple):
+    """Centroids (K, n) of a cloud, their shares of it (K,), and the mean squared distance to each, a feature (K,)."""
+
+    points: Floats
+    shares: Floats
+    widths: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Cloud:
+    """Points (P, n) in data units, and their weights, as far as the sketch tells."""
+
+    sketch: Sketch
+    points: Floats
+    prior: Floats  # the weights before, of sum 1
+    solution: Solution
+
+    @classmethod
+    def calibrated(cls, sketch: Sketch, points: Floats, prior: Floats | None = None) -> Cloud:
+        """Give points weights that reproduce a sketch, near those of a prior."""
+        which = _looked_at(sketch, len(points))
+        shares = np.full(len(points), 1 / len(points)) if prior is None else prior / prior.sum()
+        z = sketch.values().reshape(-1, sketch.operator.n_frequencies)[:, which].ravel()
+        return cls(sketch, points, shares, solve(Contributions.of(sketch.operator, points, which), z, shares))
+
+    @classmethod
+    def raked(
+        cls, sketch: Sketch, points: Floats, lower: Floats, upper: Floats, length: Floats, rng: np.random.Generator
+    ) -> Cloud:
+        """Calibrate points, draw them anew in proportion to their weights, and again, until they reproduce the sketch.
+
+        Points then are where the sketch says, also where few of them began.
+        """
+        for _ in range(_ROUNDS - 1):
+            cloud = cls.calibrated(sketch, points)
+            if cloud.solution.residual <= cloud.solution.noise(count_rows(sketch)):
+                return cloud
+            drawn = points[rng.choice(len(points), size=len(points), p=cloud.weights)]
+            points = np.clip(drawn + _STEP * length * rng.standard_normal(points.shape), lower, upper)
+        return cls.calibrated(sketch, points)
+
+    @property
+    def weights(self) -> Floats:
+        """Shares of all rows, (P,), of sum 1."""
+        return self.solution.weights
+
+    def nearest(self, centers: Floats) -> tuple[npt.NDArray[np.intp], Floats]:
+        """Return which of some centres (K, n) is the nearest of each point, and the squared distance in units, (P,)."""
+        from sklearn.metrics import pairwise_distances_argmin_min
+
+        units = self.sketch.operator.units
+        which, distances = pairwise_distances_argmin_min(self.points / units, centers / units, metric="sqeuclidean")
+        return which, distances
+
+    def inertia(self, centers: Floats) -> float:
+        """Return the mean squared distance to the nearest of some centres."""
+        return float(self.weights @ self.nearest(centers)[1])
+
+    def cluster(self, n_clusters: int, starts: Sequence[Floats], n_fresh: int, rng: np.random.Generator) -> Centroids:
+        """Return the k-means centroids: the best of runs from the starts, each (K, n), and of `n_fresh` runs afresh.
+
+        Of fewer points than K, each is a centroid, some more than once.
+        """
+        from sklearn.cluster import KMeans
+        from sklearn.exceptions import ConvergenceWarning
+
+        if len(self.points) < n_clusters:
+            which = np.arange(n_clusters) % len(self.points)
+            return Centroids(self.points[which], self.weights[which] / np.bincount(which)[which], np.zeros(n_clusters))
+        # Centred and of unit size: k-means' own arithmetic then loses nothing to a large offset.
+        units = self.sketch.operator.units
+        mean = self.weights @ self.points
+        size = float(np.sqrt(self.weights @ (((self.points - mean) / units) ** 2).mean(axis=1))) or 1.0
+        rows, counts = (self.points - mean) / (units * size), self.weights * len(self.points)
+        runs = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters
+            for start in starts:
+                runs.append(KMeans(n_clusters, init=(start - mean) / (units * size), n_init=1).fit(rows, None, counts))
+            if n_fresh:
+                seed = int(rng.integers(2**31))
+                runs.append(KMeans(n_clusters, n_init=n_fresh, random_state=seed).fit(rows, None, counts))
+        best = min(runs, key=lambda run: run.inertia_)
+        shares: Floats = np.bincount(best.labels_, self.weights, minlength=n_clusters).astype(np.float64)
+        squares = self.weights * ((rows - best.cluster_centers_[best.labels_]) ** 2).mean(axis=1) * size**2
+        widths = np.bincount(best.labels_, squares, minlength=n_clusters) / np.maximum(shares, 1e-300)
+        return Centroids(best.cluster_centers_ * (units * size) + mean, shares, widths)
+
+
+def _looked_at(sketch: Sketch, n_points: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    """Return which frequencies to calibrate by: all, or as many at even distances, octaves alike, as memory allows."""
+    m, a_frequency = sketch.operator.n_frequencies, n_points * (2 if sketch.operator.paired else 1)
+    most = max(1, _MOST_CONTRIBUTIONS // a_frequency)
+    return np.arange(m) if m <= most else np.linspace(0, m - 1, most).astype(np.intp)

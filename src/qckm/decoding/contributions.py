@@ -1,0 +1,117 @@
+"""What rows contribute to a sketch, written out: the matrix that calibration works with.
+
+The matrix is walked through in blocks that fit a processor's cache, so that the two products of a step read memory
+once. Blocks are a fixed number of rows and are added in order: results do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from qckm.common.arrays import Floats
+from qckm.decoding.room import require_memory
+from qckm.kernels.threads import Tasks, count_threads, share
+from qckm.sketch import SketchOperator
+
+# float32 has 24 bits, a contribution at most 16; sums are made in float64 where it matters.
+Singles: TypeAlias = npt.NDArray[np.float32]
+Result = TypeVar("Result")
+
+# A block, in bytes: half of a common second-level cache.
+_BLOCK = 1 << 19
+# Smaller matrices are read faster by one thread than it takes to wake another.
+_WORTH_THREADS = 1 << 25
+# Rows whose measurements are made together.
+_AT_A_TIME = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """What each of P rows contributes to each of M measurements, (P, M)."""
+
+    matrix: Singles
+    n_threads: int
+
+    @classmethod
+    def of(cls, operator: SketchOperator, rows: Floats, which: npt.NDArray[np.intp] | None = None) -> Contributions:
+        """Measure rows (P, n) one by one, at some of the frequencies or at all."""
+        halves, m = 2 if operator.paired else 1, operator.n_frequencies
+        which = np.arange(m) if which is None else which
+        columns = np.concatenate([which + half * m for half in range(halves)])
+        require_memory(4 * len(rows) * columns.size, f"Calibrating {len(rows)} rows by {columns.size} measurements")
+        matrix = np.empty((len(rows), columns.size), np.float32)
+        measure = _bits if operator.signature.is_one_bit else _values
+        for first in range(0, len(rows), _AT_A_TIME):
+            at = slice(first, first + _AT_A_TIME)
+            matrix[at] = measure(operator, rows[at], columns)
+        return cls(matrix, count_threads(None) if matrix.nbytes > _WORTH_THREADS else 1)
+
+    def some(self, which: npt.NDArray[np.intp]) -> Contributions:
+        """Return those of some rows."""
+        return Contributions(self.matrix[which], self.n_threads)
+
+    def squares(self) -> Floats:
+        """Return ‖f(x_i)‖², (P,)."""
+        squares: Floats = np.einsum("ij,ij->i", self.matrix, self.matrix).astype(np.float64)
+        return squares
+
+    def mean(self, weights: Floats) -> Floats:
+        """Return Σ w_i f(x_i), (M,)."""
+        light = weights.astype(np.float32)
+        return self._sum(lambda at: light[at] @ self.matrix[at])
+
+    def along(self, direction: Floats) -> Floats:
+        """Return f(x_i)·direction, (P,)."""
+        found = np.empty(len(self.matrix))
+        light = direction.astype(np.float32)
+
+        def fill(at: slice) -> None:
+            found[at] = self.matrix[at] @ light
+
+        self._each(fill)
+        return found
+
+    def through(self, weights: Floats, direction: Floats) -> tuple[Floats, Floats]:
+        """Return Σ w_i f(x_i) (f(x_i)·direction), (M,), and f(x_i)·direction, (P,)."""
+        along, light = np.empty(len(self.matrix)), direction.astype(np.float32)
+
+        def add(at: slice) -> Singles:
+            along[at] = self.matrix[at] @ light
+            return (weights[at] * along[at]).astype(np.float32) @ self.matrix[at]
+
+        return self._sum(add), along
+
+    def _sum(self, part: Callable[[slice], Singles]) -> Floats:
+        total = np.zeros(self.matrix.shape[1])
+        for found in self._each(part):
+            total += found
+        return total
+
+    def _each(self, part: Callable[[slice], Result]) -> list[Result]:
+        """Return what each of the blocks gives, in order, whichever thread has done it."""
+        rows = max(1, _BLOCK // max(1, 4 * self.matrix.shape[1]))
+        blocks = [slice(first, first + rows) for first in range(0, len(self.matrix), rows)]
+
+        def work(tasks: Tasks) -> list[tuple[int, Result]]:
+            return [(number, part(blocks[number])) for number in tasks]
+
+        done = dict(pair for some in share(work, len(blocks), self.n_threads) for pair in some)
+        return [done[number] for number in range(len(blocks))]
+
+
+def _bits(operator: SketchOperator, rows: Floats, columns: npt.NDArray[np.intp]) -> Singles:
+    signs = np.unpackbits(operator.encode(rows), axis=1, count=operator.n_measurements, bitorder="little")
+    return 1 - 2 * signs[:, columns].astype(np.float32)
+
+
+def _values(operator: SketchOperator, rows: Floats, columns: npt.NDArray[np.intp]) -> Singles:
+    half, which = np.divmod(columns, operator.n_frequencies)
+    phases = (np.clip(rows, *operator.reach) - operator.origin) @ operator.frequencies[:, which] + operator.phases[
+        which
+    ]
+    return operator.signature(phases + half * (np.pi / 2)).astype(np.float32)
