@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from qckm.cli import decoding, options, sketching
-from qckm.cli.messages import Talk, duration, talk_options
+from qckm.cli.messages import Talk, talk_options
 from qckm.cli.paths import Input, Output
+from qckm.common.text import format_duration
 from qckm.models import ENDINGS, Model
 
 
@@ -47,4 +48,4 @@ def command(sketch: str, clusters: int, output: str | None, decoder: str, n_init
         "seconds": {"decode": seconds},
     }
     decoding.write_model(Model.of(clustering, found.operator, facts), target, talk)
-    talk.say(f"K = {clusters} explains {clustering.explained:.1%} of the sketch, in {duration(seconds)}")
+    talk.say(f"K = {clusters} explains {clustering.explained:.1%} of the sketch, in {format_duration(seconds)}")

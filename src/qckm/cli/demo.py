@@ -8,8 +8,9 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from qckm.cli.messages import Talk, size, talk_options
+from qckm.cli.messages import Talk, talk_options
 from qckm.common import atomic
+from qckm.common.text import format_bytes
 
 _K, _N = 10, 10
 _GROUP = 100_000
@@ -34,7 +35,7 @@ def command(folder: str, rows: int, talk: Talk) -> None:
         os.path.join(folder, name) for name in ("rows.parquet", "model.json", "rows.qckm", "report.html")
     )
     make_rows(data, rows)
-    talk.say(f"{data}: {rows:,} rows × {_N} columns, {size(os.path.getsize(data))}")
+    talk.say(f"{data}: {rows:,} rows × {_N} columns, {format_bytes(os.path.getsize(data))}")
     words = ["fit", data, "-k", str(_K), "-o", model, "--sketch", sketch, "--report", report]
     talk.say(f"$ qckm {' '.join(words)}")
     flags = [*(["--quiet"] if talk.quiet else []), *(["--json"] if talk.json else [])]

@@ -7,9 +7,10 @@ from typing import Any
 import click
 
 from qckm.cli import decoding, options, sketching
-from qckm.cli.messages import Talk, duration, talk_options
+from qckm.cli.messages import Talk, talk_options
 from qckm.cli.paths import Output
 from qckm.common import atomic
+from qckm.common.text import format_duration
 from qckm.models import ENDINGS, Model
 from qckm.planning.plan import Plan, decoder_seed, hints_for
 from qckm.sketch import checkpoints, files
@@ -82,7 +83,9 @@ def command(
     if hints is None and not done.source.once:
         hints = hints_for(done.source, wishes, done.sketch.operator)
     size = len(files.dumps(done.sketch))
-    talk.say(f"{sketching.summary(done.sketch, size, done.source.n_bytes)}, in {duration(done.seconds['sketch'])}")
+    talk.say(
+        f"{sketching.summary(done.sketch, size, done.source.n_bytes)}, in {format_duration(done.seconds['sketch'])}"
+    )
     seed = decoder_seed(wishes.seed)
     clustering, seconds = decoding.decode_sketch(done.sketch, clusters, decoder, n_init, seed, talk, hints)
     sketching.remark(done.sketch, talk)
@@ -104,4 +107,4 @@ def command(
         from qckm.cli.report import write_report
 
         write_report(model, None if done.source.once else done.source, report_output)
-    talk.say(f"K = {clusters} explains {clustering.explained:.1%} of the sketch, in {duration(seconds)}")
+    talk.say(f"K = {clusters} explains {clustering.explained:.1%} of the sketch, in {format_duration(seconds)}")

@@ -12,6 +12,7 @@ from qckm.cli import sketching
 from qckm.cli.echo import show
 from qckm.cli.messages import Talk, talk_options
 from qckm.common import foreign
+from qckm.common.text import format_value
 from qckm.models import read_model
 from qckm.models.formats import is_model
 from qckm.sketch import Sketch, checkpoints
@@ -44,7 +45,7 @@ def command(path: str, talk: Talk) -> None:
         return
     width = min(_WIDEST, max(len(name) for name in facts))
     for name, value in facts.items():
-        show(f"{name.replace('_', ' '):{width}}  {_words(value)}")
+        show(f"{name.replace('_', ' '):{width}}  {format_value(value)}")
 
 
 def _facts(data: bytes, label: str) -> dict[str, Any]:
@@ -79,18 +80,3 @@ def sketch_facts(sketch: Sketch) -> dict[str, Any]:
         "least": lower.tolist() if sketch.count else None,
         "greatest": upper.tolist() if sketch.count else None,
     }
-
-
-def _words(value: Any) -> str:
-    if isinstance(value, bool) or value is None:
-        return {True: "yes", False: "no", None: "–"}[value]
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_words(part)}" for name, part in value.items())
-    if isinstance(value, (list, tuple)):
-        shown = ", ".join(_words(part) for part in value[:12])
-        return shown if len(value) <= 12 else f"{shown}, … ({len(value)})"
-    return str(value)

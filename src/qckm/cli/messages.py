@@ -50,21 +50,3 @@ def say_assumptions(source: Source, talk: Talk) -> None:
     """Say what was taken for granted on opening data, and how to say otherwise."""
     for words in source.assumptions:
         talk.say(f"{words}; if that is wrong, use --header, --no-header or --columns")
-
-
-def size(number: float) -> str:
-    """Return bytes in words."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if number < 1000:
-            return f"{number:.0f} {unit}" if unit == "bytes" else f"{number:.1f} {unit}"
-        number /= 1000
-    return f"{number:.1f} TB"
-
-
-def duration(seconds: float) -> str:
-    """Return a time in words."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -7,7 +7,8 @@ import time
 from types import TracebackType
 from typing import Any
 
-from qckm.cli.messages import Talk, duration, size
+from qckm.cli.messages import Talk
+from qckm.common.text import format_bytes, format_duration
 from qckm.sketch.runs import State
 
 _SECONDS_A_LINE = 5.0
@@ -58,8 +59,8 @@ class Progress:
         fresh = rows - self._first.sketch.count - self._first.sketch.skipped
         seconds = max(now - self._began, 1e-9)
         of = f" of {self._n_rows:,}" if self._n_rows is not None else ""
-        words = f"{rows:,}{of} rows, {size(state.bytes_done)}, {fresh / seconds:,.0f} rows/s"
+        words = f"{rows:,}{of} rows, {format_bytes(state.bytes_done)}, {fresh / seconds:,.0f} rows/s"
         done = self._share(state) - self._share(self._first)
         if done > 0:
-            words += f", {duration(seconds * (1 - self._share(state)) / done)} left"
+            words += f", {format_duration(seconds * (1 - self._share(state)) / done)} left"
         return words

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from qckm.cli import engine_runs, options, sketching
-from qckm.cli.messages import Talk, duration, talk_options
+from qckm.cli.messages import Talk, talk_options
 from qckm.cli.paths import Output
+from qckm.common.text import format_duration
 from qckm.planning.plan import Plan
 from qckm.sketch import Sketch, checkpoints
 
@@ -104,7 +105,7 @@ def command(
         checkpoints.remove(checkpoints.path_of(target))
     sketching.remark(done.sketch, talk)
     words = sketching.summary(done.sketch, size, done.source.n_bytes)
-    talk.say(f"{name() if target != '-' else 'sketch'}: {words}, in {duration(done.seconds['sketch'])}")
+    talk.say(f"{name() if target != '-' else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}")
     talk.facts({"output": name(), **sketching.facts_of(done, size)})
 
 
@@ -128,5 +129,5 @@ def _sketch_engine_runs(
     size = sketching.write_sketch(done.sketch, target)
     sketching.remark(done.sketch, talk)
     words = sketching.summary(done.sketch, size, None)
-    talk.say(f"{target if target != '-' else 'sketch'}: {words}, in {duration(done.seconds['sketch'])}")
+    talk.say(f"{target if target != '-' else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}")
     talk.facts({"output": target, **engine_runs.facts_of(done, size)})

@@ -11,10 +11,11 @@ from typing import Any
 
 import click
 
-from qckm.cli.messages import Talk, say_assumptions, size
+from qckm.cli.messages import Talk, say_assumptions
 from qckm.cli.progress import Progress
 from qckm.cli.writing import updating, write_bytes
 from qckm.common import atomic, foreign
+from qckm.common.text import format_bytes
 from qckm.decoding.decode import Hints
 from qckm.decoding.room import require_room
 from qckm.errors import CheckpointError, DecodeError, QckmError
@@ -295,4 +296,4 @@ def summary(sketch: Sketch, n_bytes: int, source_bytes: int | None) -> str:
     shrunk = (
         f", {source_bytes / n_bytes:,.0f} times less than the data" if source_bytes and source_bytes > n_bytes else ""
     )
-    return f"{sketch.count:,} row{'s' * (sketch.count != 1)} in {size(n_bytes)}{shrunk}"
+    return f"{sketch.count:,} row{'s' * (sketch.count != 1)} in {format_bytes(n_bytes)}{shrunk}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from qckm.common.text import format_value, shortened
+
 # No count of rows or bytes is larger, and Python's integers know no end.
 _LARGEST = 1e21
 _LONGEST = 300
@@ -23,14 +25,8 @@ def amount(facts: dict[str, Any], key: str) -> float | None:
 
 
 def words(value: Any) -> str:
-    """Return a fact in words."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    known = number(value)
-    if known is not None:
-        return f"{known:.6g}" if isinstance(known, float) else str(known)
-    text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    """Return a fact in words. Integers stay as they are: a seed is copied, not read."""
+    return shortened(str(value) if type(value) is int else format_value(value), _LONGEST)
 
 
 def count(value: Any) -> str:
@@ -42,12 +38,3 @@ def count(value: Any) -> str:
 def percent(share: float, digits: int = 1) -> str:
     """Return a share in per cent; what is none, and far above 1, as it is."""
     return f"{share:.{digits}%}" if share < _LARGEST else f"{share:.3g}"
-
-
-def size(value: float) -> str:
-    """Return a number of bytes in words."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:.1f} TB"

@@ -9,9 +9,10 @@ import numpy as np
 
 import qckm
 from qckm.common.arrays import Floats
+from qckm.common.text import format_bytes
 from qckm.models import Model
 from qckm.report import charts, verdict
-from qckm.report.facts import amount, count, number, percent, size, words
+from qckm.report.facts import amount, count, number, percent, words
 from qckm.report.html import Html, element
 
 _MOST_COLUMNS = 12
@@ -125,7 +126,11 @@ def _read(facts: dict[str, Any], model: Model) -> Html:
     data, sketch = amount(facts, "data_bytes"), amount(facts, "sketch_bytes")
     picture = None
     if data and sketch:
-        shown += [("data", size(data)), ("sketch", size(sketch)), ("data / sketch", f"{data / sketch:,.0f}")]
+        shown += [
+            ("data", format_bytes(data)),
+            ("sketch", format_bytes(sketch)),
+            ("data / sketch", f"{data / sketch:,.0f}"),
+        ]
         picture = charts.draw_sizes(data, sketch)
     numbers = [element("div", element("dt", title), element("dd", value)) for title, value in shown]
     return _section("What was read", [element("dl", numbers, class_="numbers"), picture])

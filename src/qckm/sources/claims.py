@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from qckm.common.text import format_bytes
 from qckm.errors import SourceError
 
 # A file may ask for this much memory at a time, or for so many times its own bytes.
@@ -128,8 +129,8 @@ def require_modest_size(packed: int, unpacked: int, what: str, label: str) -> No
     """Refuse what unpacks to far more bytes than it is, unless it is not much."""
     if unpacked > max(MOST_UNPACKED, _MOST_TIMES * packed):
         raise SourceError(
-            f"{label}: expected {what} of at most {MOST_UNPACKED >> 20} MB, got {packed} bytes that unpack to "
-            f"{unpacked >> 20} MB. Write smaller ones."
+            f"{label}: expected {what} of at most {format_bytes(MOST_UNPACKED)}, got {format_bytes(packed)} that "
+            f"unpack to {format_bytes(unpacked)}. Write smaller ones."
         )
 
 
