@@ -8,20 +8,27 @@ from qckm.cli import sketching
 from qckm.cli.messages import Talk, talk_options
 from qckm.cli.paths import Input, Output
 from qckm.cli.writing import write_bytes
-from qckm.sensor import render_c
+from qckm.export.as_c import COUNTER_BITS, render_c
+from qckm.export.rendering import PREFIX
 
 
 @click.command()
 @click.argument("operator_file", type=Input(), metavar="OPERATOR")
 @click.option("--output", "-o", type=Output(), help="The C header. [default: stdout]")
-@click.option("--prefix", default="qckm", show_default=True, help="What all names start with.")
+@click.option("--prefix", default=PREFIX, show_default=True, help="What all names start with.")
 @click.option(
     "--regenerate", is_flag=True, help="Make the frequencies on the device: less flash, more time (seeded law)."
 )
 @click.option(
     "--hints/--no-hints", default=True, help="With --regenerate: a byte a frequency that saves time. [default: yes]"
 )
-@click.option("--counters", type=click.Choice(["16", "32"]), default="16", show_default=True, help="Bits of a counter.")
+@click.option(
+    "--counters",
+    type=click.Choice([str(bits) for bits in COUNTER_BITS]),
+    default=str(COUNTER_BITS[0]),
+    show_default=True,
+    help="Bits of a counter.",
+)
 @talk_options
 def command(
     operator_file: str, output: str | None, prefix: str, regenerate: bool, hints: bool, counters: str, talk: Talk
