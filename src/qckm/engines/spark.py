@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, NumericType, StructType
 
 from qckm.engines.blocks import blocks_of
-from qckm.engines.jobs import Job, merge_parts, run_part, translated
+from qckm.engines.jobs import Job, merge_outcomes, outcome_of, result_of, run_part
 from qckm.engines.partitions import Partitions, columns_beside, select_names
 from qckm.engines.sampling import choose_parts
 from qckm.errors import RowsError, SourceError
@@ -72,15 +72,12 @@ class SparkPartitions(Partitions):
         shipped, columns, weight, vector = job.dumps(), self._columns, self._weight, self._vector
         # A function inside a function travels by value: with it go bytes and strings, and the names of our functions.
         parts = self._frame.mapInArrow(lambda batches: _part(batches, shipped, columns, weight, vector), _SCHEMA)
-        with translated(PySparkException):
-            if some is not None:
-                chosen = _chosen_parts(parts, some)
-                if chosen is not None:
-                    return merge_parts(shipped, chosen) if chosen else b""
+        outcomes = None if some is None else _chosen_parts(parts, some)
+        if outcomes is None:
             # Rebalanced by size: 64 MB of results go to one merging task, whatever the number of partitions.
             merged = parts.hint("rebalance").mapInArrow(lambda batches: _merge(batches, shipped), _SCHEMA)
-            found = [bytes(row.part) for row in merged.collect()]
-        return merge_parts(shipped, found) if found else b""
+            outcomes = [bytes(row.part) for row in merged.collect()]
+        return result_of(merge_outcomes(shipped, outcomes)) if outcomes else b""
 
 
 def open_partitions(
@@ -151,24 +148,24 @@ def _part(
     batches: Iterable[Any], job: bytes, columns: list[str], weight: str | None, vector: bool
 ) -> Iterator[pa.RecordBatch]:
     number = TaskContext.get().partitionId()
-    yield _row(run_part(job, blocks_of(batches, columns, weight, vector), number))
+    yield _row(outcome_of(lambda: run_part(job, blocks_of(batches, columns, weight, vector), number)))
 
 
 def _merge(batches: Iterable[Any], job: bytes) -> Iterator[pa.RecordBatch]:
     merged = b""
     for batch in batches:
-        parts = batch.column(0).to_pylist()
-        merged = merge_parts(job, [merged, *parts] if merged else parts)
+        outcomes = batch.column(0).to_pylist()
+        merged = merge_outcomes(job, [merged, *outcomes] if merged else outcomes)
     if merged:
         yield _row(merged)
 
 
-def _row(part: bytes) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([part], pa.binary())], ["part"])
+def _row(outcome: bytes) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([outcome], pa.binary())], ["part"])
 
 
 def _chosen_parts(parts: DataFrame, rng: np.random.Generator) -> list[bytes] | None:
-    """Return the results of a few partitions, computing no others; None where a session cannot do that (Connect)."""
+    """Return the outcomes of a few partitions, computing no others; None where a session cannot do that (Connect)."""
     try:
         rdd = parts.rdd
         count = rdd.getNumPartitions()
