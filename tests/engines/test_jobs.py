@@ -6,12 +6,12 @@ import pytest
 import qckm
 from qckm import engines
 from qckm.engines.jobs import loads, merge_outcomes, merge_parts, outcome_of, result_of, run_part
-from qckm.engines.labelling import LabelJob, sums_of
-from qckm.engines.sampling import PARTS, SampleJob, choose_parts, rows_of_sample
-from qckm.engines.sketching import SketchJob
+from qckm.engines.label_job import LabelJob, sums_of
+from qckm.engines.sample_job import PARTS, SampleJob, choose_parts, rows_of_sample
+from qckm.engines.sketch_job import SketchJob
 from qckm.errors import MissingExtraError, RowsError, SourceError
 from qckm.sketch import files
-from qckm.sources.held import engine_of
+from qckm.sources.engine_rows import engine_of
 
 
 def test_sketches_of_parts_merge_to_the_sketch(operator, rows, expected):

@@ -11,7 +11,7 @@ import click
 from qckm.cli import sketching
 from qckm.cli.echo import show
 from qckm.cli.messages import Talk, talk_options
-from qckm.common import foreign
+from qckm.common import foreign_files
 from qckm.common.text import format_value
 from qckm.models import read_model
 from qckm.models.formats import is_model
@@ -36,8 +36,8 @@ def command(path: str, talk: Talk) -> None:
     """
     label = "standard input" if path == "-" else path
     with contextlib.nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
-        data = file.read(foreign.START)
-        if foreign.recognised(data) or is_model(data):  # of anything else no more is read, however long it is
+        data = file.read(foreign_files.START)
+        if foreign_files.recognised(data) or is_model(data):  # of anything else no more is read, however long it is
             data += file.read()
     facts = _facts(data, label)
     if talk.json:

@@ -14,7 +14,7 @@ import click
 from qckm.cli.messages import Talk, say_assumptions
 from qckm.cli.progress import Progress
 from qckm.cli.writing import updating, write_bytes
-from qckm.common import atomic, foreign
+from qckm.common import atomic, foreign_files
 from qckm.common.text import format_bytes
 from qckm.decoding.decode import Hints
 from qckm.decoding.room import require_room
@@ -66,7 +66,7 @@ def read_sketch(path: str) -> Sketch:
 
 def parse_sketch(data: bytes, label: str) -> Sketch:
     """Read a sketch from bytes; errors say whose they are."""
-    with foreign.reading(label):
+    with foreign_files.reading(label):
         return files.loads(data)
 
 

@@ -13,7 +13,7 @@ from qckm.engines.jobs import Block
 from qckm.errors import RowsError
 from qckm.sources.arrow import numbers_of, require_valid, rows_of
 from qckm.sources.frame_columns import is_arrow_number
-from qckm.sources.guard import reading
+from qckm.sources.read_errors import reading
 from qckm.sources.rows import as_rows, as_weights
 from qckm.sources.source import BATCH_BYTES
 from qckm.sources.table import Selection

@@ -23,8 +23,8 @@ from dask.delayed import Delayed, delayed
 from qckm.common.arrays import Floats
 from qckm.engines.jobs import Block, Job, merge_parts, run_part
 from qckm.engines.partitions import Partitions, select_names
-from qckm.engines.sampling import PARTS, choose_parts
-from qckm.engines.sketching import SketchJob
+from qckm.engines.sample_job import PARTS, choose_parts
+from qckm.engines.sketch_job import SketchJob
 from qckm.errors import RowsError, SourceError
 from qckm.kernels.threads import count_threads
 from qckm.models import Model, read_model, to_json

@@ -23,7 +23,7 @@ from pyspark.sql.types import ArrayType, NumericType, StructType
 from qckm.engines.blocks import blocks_of
 from qckm.engines.jobs import Job, merge_outcomes, outcome_of, result_of, run_part
 from qckm.engines.partitions import Partitions, columns_beside, select_names
-from qckm.engines.sampling import choose_parts
+from qckm.engines.sample_job import choose_parts
 from qckm.errors import RowsError, SourceError
 
 _SCHEMA = "part binary"

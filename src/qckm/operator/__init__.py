@@ -1,4 +1,4 @@
-"""Wishes go in, an operator comes out: what is measured of a row, as integers. Laws, signatures, drawing."""
+"""A request goes in, an operator comes out: what is measured of a row, as integers. Laws, signatures, drawing."""
 
 from qckm.operator.operator import Operator
 

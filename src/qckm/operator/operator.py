@@ -31,9 +31,9 @@ from qckm.operator.arguments import (
 )
 from qckm.operator.laws import Law, get_law
 from qckm.operator.octaves import count_octaves
+from qckm.operator.request import Dither, OperatorRequest, draw_dither
 from qckm.operator.signatures import Signature
 from qckm.operator.structured import StructuredCodes
-from qckm.operator.wishes import Dither, Wishes, draw_dither
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,10 +158,10 @@ class Operator(Value):
         if frequencies not in ("auto", "dense", "structured"):
             raise OperatorError(f"Expected frequencies 'auto', 'dense' or 'structured', got {frequencies!r}.")
         sizes, signature, law = as_units(units, n), signatures.get(signature), get_law(law)
-        wishes = _wishes(n, m, scale, sizes, steps, extent, signature, dither)
-        drawn, note = drawing.draw(wishes, law, frequencies, octaves, as_generator(random_state))
+        request = _request(n, m, scale, sizes, steps, extent, signature, dither)
+        drawn, note = drawing.draw(request, law, frequencies, octaves, as_generator(random_state))
         start = as_origin(origin, drawn.steps)
-        return cls(*drawn, start, signature, dither, note, wishes.scale, sizes, as_names(feature_names, n))
+        return cls(*drawn, start, signature, dither, note, request.scale, sizes, as_names(feature_names, n))
 
     @classmethod
     def from_frequencies(
@@ -237,10 +237,10 @@ class Operator(Value):
         """
         n, m = as_count("n_features", n_features), as_count("n_frequencies", n_frequencies)
         sizes, signature = as_units(units, n), signatures.get(signature)
-        wishes = _wishes(n, m, scale, sizes, steps, extent, signature, dither)
-        drawn, law = seeded.draw_codes(wishes, seed)
+        request = _request(n, m, scale, sizes, steps, extent, signature, dither)
+        drawn, law = seeded.draw_codes(request, seed)
         start = as_origin(origin, drawn.steps)
-        return cls(*drawn, start, signature, dither, law, wishes.scale, sizes, as_names(feature_names, n))
+        return cls(*drawn, start, signature, dither, law, request.scale, sizes, as_names(feature_names, n))
 
     @property
     def n_features(self) -> int:
@@ -370,7 +370,7 @@ class Operator(Value):
         )
 
 
-def _wishes(
+def _request(
     n: int,
     m: int,
     scale: Any,
@@ -379,8 +379,8 @@ def _wishes(
     extent: npt.ArrayLike | None,
     signature: Signature,
     dither: Dither,
-) -> Wishes:
+) -> OperatorRequest:
     grid = None if steps is None else as_steps(steps, n)
     reach = None if extent is None else as_extent(extent, n)
     require_lengths("scale times units", as_scale(scale) * units)
-    return Wishes(n, m, as_scale(scale), units, grid, reach, signature, dither)
+    return OperatorRequest(n, m, as_scale(scale), units, grid, reach, signature, dither)

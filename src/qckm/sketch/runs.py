@@ -10,7 +10,7 @@ from typing import Any, Literal
 from qckm.errors import RowsError, SourceError
 from qckm.sketch import SketchOperator
 from qckm.sketch.sketch import Sketch
-from qckm.sources.held import engine_of, open_held
+from qckm.sources.engine_rows import engine_of, open_held
 from qckm.sources.opening import open_source
 from qckm.sources.prefetch import prefetch
 from qckm.sources.source import Batch, Position, Source

@@ -16,7 +16,7 @@ from qckm.kernels.sketcher import Measurement, Sketcher, count_bits, make_sketch
 from qckm.kernels.threads import as_jobs
 from qckm.operator import Operator
 from qckm.sketch.sketch import Sketch
-from qckm.sources import held
+from qckm.sources import engine_rows
 from qckm.sources.rows import as_rows, as_weights, raise_not_finite, require_names
 
 
@@ -61,9 +61,9 @@ class SketchOperator(Operator):
         -------
         Sketch
         """
-        if held.engine_of(X):
-            elsewhere = held.open_held(X, sample_weight=sample_weight)
-            return elsewhere.sketch(self, n_jobs=as_jobs(n_jobs))  # type: ignore[no-any-return]
+        if engine_rows.engine_of(X):
+            partitions = engine_rows.open_held(X, sample_weight=sample_weight)
+            return partitions.sketch(self, n_jobs=as_jobs(n_jobs))  # type: ignore[no-any-return]
         require_names(X, self.feature_names)
         rows = as_rows(X, self.n_features)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common import foreign
+from qckm.common import foreign_files
 from qckm.errors import FileError
 from qckm.kernels.reference import STRUCTURED_ARITHMETIC, TABLE_SIZE
 from qckm.operator import signatures
@@ -20,7 +20,7 @@ from qckm.operator.structured import StructuredCodes, block_size
 if TYPE_CHECKING:
     from qckm.sketch.sketch import Sketch
 
-MAGIC = foreign.SKETCH
+MAGIC = foreign_files.SKETCH
 VERSION = 1
 PREAMBLE = struct.Struct("<8sII")  # magic, version, length of the header
 HEADER_LIMIT = 1 << 22  # room for the names of tens of thousands of columns

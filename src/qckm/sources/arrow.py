@@ -11,7 +11,7 @@ import pyarrow as pa
 from qckm.common.arrays import Rows
 from qckm.errors import SourceError
 from qckm.sources.frame_columns import is_arrow_number
-from qckm.sources.guard import reading
+from qckm.sources.read_errors import reading
 from qckm.sources.table import Column, Selection
 
 

@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from qckm.errors import SourceError
 from qckm.sources.arrow import columns_of, require_valid, rows_of
-from qckm.sources.claims import Batch, batch_of, blocks_of, body_length, metadata_of, require_modest
-from qckm.sources.guard import reading
-from qckm.sources.messages import Messages
+from qckm.sources.arrow_messages import Messages
+from qckm.sources.arrow_sizes import Batch, batch_of, blocks_of, body_length, metadata_of, require_modest
+from qckm.sources.arrow_slices import locate, read_slices
 from qckm.sources.raw import Peekable
-from qckm.sources.slices import locate, read_slices
+from qckm.sources.read_errors import reading
 from qckm.sources.table import Chunk, Column, Selection, Table
 
 _EXPECTED = "expected Arrow data"

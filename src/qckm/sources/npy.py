@@ -18,8 +18,8 @@ import numpy as np
 
 from qckm.common.arrays import Rows
 from qckm.errors import SourceError
-from qckm.sources.arrays import BLOCK_ROWS, blocks_of_rows
-from qckm.sources.guard import reading
+from qckm.sources.array_table import BLOCK_ROWS, blocks_of_rows
+from qckm.sources.read_errors import reading
 from qckm.sources.rows import as_rows
 from qckm.sources.table import Chunk, Column, Selection, Table
 

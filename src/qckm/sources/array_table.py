@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from qckm.common.arrays import Rows
-from qckm.sources.guard import reading
+from qckm.sources.read_errors import reading
 from qckm.sources.rows import as_rows
 from qckm.sources.table import Chunk, Column, Selection, Table
 

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import types
 
-from qckm.sources.claims import Batch
+from qckm.sources.arrow_sizes import Batch
 
 # Bits of a column's nulls are read in whole bytes.
 _ROWS_A_BYTE = 8

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from qckm.errors import SourceError
-from qckm.sources.claims import require_modest_size
+from qckm.sources.arrow_sizes import require_modest_size
 from qckm.sources.parquet_footer import Chunk
 from qckm.sources.thrift import INT32, Fields, read_struct, read_whole
 

@@ -7,9 +7,9 @@ import struct
 from collections import deque
 
 from qckm.errors import SourceError
-from qckm.sources.claims import batch_of, body_length, require_modest
-from qckm.sources.guard import reading
+from qckm.sources.arrow_sizes import batch_of, body_length, require_modest
 from qckm.sources.raw import Peekable
+from qckm.sources.read_errors import reading
 
 # A read asks for no more than this at a time: a length that is wrong must not be allocated.
 _PIECE = 1 << 24

@@ -30,7 +30,7 @@ class Drawn(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Wishes:
+class OperatorRequest:
     """What an operator should measure.
 
     Parameters
