@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm.cli.hints import HINTS
+from qckm.cli.error_hints import HINTS
 from qckm.common import locks
 from qckm.errors import Topic
 

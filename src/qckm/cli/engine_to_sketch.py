@@ -9,8 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from qckm import engines
-from qckm.cli.messages import Talk
-from qckm.cli.sketching import load_operator, operator_facts
+from qckm.cli.console import Console
+from qckm.cli.sketch_io import load_operator
+from qckm.cli.summaries import operator_facts
 from qckm.errors import SourceError
 from qckm.planning.plan import Plan, Planned, plan_operator
 from qckm.sketch import Sketch
@@ -18,9 +19,11 @@ from qckm.sketch.runs import OnBad
 
 
 @dataclass(frozen=True)
-class Work:
+class EngineTask:
     """What to sketch, and how."""
 
+    engine: str
+    address: str | None
     data: tuple[str, ...]
     columns: tuple[str, ...] | None
     on_bad: OnBad
@@ -29,7 +32,7 @@ class Work:
 
 
 @dataclass(frozen=True, eq=False)
-class Done:
+class EngineSketched:
     """A sketch, which engine made it of what, and the seconds of each part."""
 
     sketch: Sketch
@@ -38,32 +41,34 @@ class Done:
     seconds: dict[str, float]
 
 
-def sketch_paths(work: Work, engine: str, address: str | None, talk: Talk) -> Done:
+def sketch_paths(task: EngineTask, console: Console) -> EngineSketched:
     """Sketch Parquet files where the engine is."""
-    module = engines.import_engine(engine)
+    module = engines.import_engine(task.engine)
     try:
-        return _sketch(work, engine, module, address, talk)
+        return _sketch(task, module, console)
     except pa.ArrowException as error:
-        raise SourceError(f"{work.data[0]}: expected Parquet that {engine} can read: {error}") from error
+        raise SourceError(f"{task.data[0]}: expected Parquet that {task.engine} can read: {error}") from error
 
 
-def _sketch(work: Work, engine: str, module: Any, address: str | None, talk: Talk) -> Done:
-    operator = load_operator(work.operator_file) if work.operator_file else None
+def _sketch(task: EngineTask, module: Any, console: Console) -> EngineSketched:
+    operator = load_operator(task.operator_file) if task.operator_file else None
     began = time.perf_counter()
-    with module.reading(work.data, address) as frame:
+    with module.reading(task.data, task.address) as frame:
         ready = time.perf_counter()
         usual = None if operator is None else operator.feature_names
-        held = module.open_partitions(frame, work.columns, usual)
-        planned = Planned(operator) if operator else plan_operator(held.names, held.names, held.pilot, work.plan)
+        held = module.open_partitions(frame, task.columns, usual)
+        planned = Planned(operator) if operator else plan_operator(held.names, held.names, held.pilot, task.plan)
         for words in planned.words:
-            talk.say(words)
+            console.say(words)
         drawn = time.perf_counter()
-        sketch = held.sketch(planned.operator, work.on_bad)
+        sketch = held.sketch(planned.operator, task.on_bad)
         done = time.perf_counter()
-    return Done(sketch, engine, work.data, {"start": ready - began, "prepare": drawn - ready, "sketch": done - drawn})
+    return EngineSketched(
+        sketch, task.engine, task.data, {"start": ready - began, "prepare": drawn - ready, "sketch": done - drawn}
+    )
 
 
-def facts_of(done: Done, n_bytes: int) -> dict[str, Any]:
+def facts_of(done: EngineSketched, n_bytes: int) -> dict[str, Any]:
     """Return what is worth knowing of a sketch that an engine made."""
     sketch = done.sketch
     return {

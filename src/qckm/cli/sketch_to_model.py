@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from qckm.cli.messages import Talk
-from qckm.cli.writing import write_bytes
+from qckm.cli.console import Console
+from qckm.cli.output_files import write_bytes
 from qckm.decoding.decode import DECODERS, POOR_FIT, Clustering, Hints, decode_hinted
 from qckm.errors import PoorFitWarning
 from qckm.models import Model, to_csv, writer_for
@@ -23,7 +23,7 @@ def require_decoder(name: str) -> None:
 
 
 def decode_sketch(
-    sketch: Sketch, n_clusters: int, decoder: str, n_init: int, seed: int, talk: Talk, hints: Hints | None = None
+    sketch: Sketch, n_clusters: int, decoder: str, n_init: int, seed: int, console: Console, hints: Hints | None = None
 ) -> tuple[Clustering, float]:
     """Decode from where a pilot points and from scratch; return what matches the sketch best, and the seconds taken."""
     began = time.perf_counter()
@@ -31,7 +31,7 @@ def decode_sketch(
         warnings.simplefilter("ignore", PoorFitWarning)  # said in the tool's own voice
         found = decode_hinted(sketch, n_clusters, hints, decoder=decoder, n_init=n_init, random_state=seed)
     if found.converged is False:
-        talk.say(f"warning: {POOR_FIT}")
+        console.say(f"warning: {POOR_FIT}")
     return found, time.perf_counter() - began
 
 
@@ -46,13 +46,13 @@ def fit_facts(clustering: Clustering) -> dict[str, Any]:
     }
 
 
-def write_model(model: Model, output: str, talk: Talk) -> None:
+def write_model(model: Model, output: str, console: Console) -> None:
     """Write the model to a file; to stdout as JSON if that is asked for, else as CSV."""
     if output != "-":
         write_bytes(output, writer_for(output)(model))
-    elif not talk.json:
+    elif not console.json:
         write_bytes(output, to_csv(model))
-    talk.facts(
+    console.print_facts(
         {
             "output": output,
             "centers": model.centers.tolist(),

@@ -10,9 +10,9 @@ import click
 import numpy as np
 
 from qckm.cli import options
-from qckm.cli.messages import Talk, say_assumptions, talk_options
+from qckm.cli.console import Console, console_options, say_assumptions
+from qckm.cli.output_files import writing
 from qckm.cli.paths import Input, Output
-from qckm.cli.writing import writing
 from qckm.errors import RowsError, SourceError
 from qckm.models import Model, load_model
 from qckm.sources.opening import open_source
@@ -30,7 +30,7 @@ from qckm.sources.source import Batch
 )
 @click.option("--distance", is_flag=True, help="Give the distance to the centroid, too.")
 @options.data_options
-@talk_options
+@console_options
 def command(
     data: tuple[str, ...],
     model_file: str,
@@ -40,7 +40,7 @@ def command(
     header: bool | None,
     dtype: str,
     on_bad: str,
-    talk: Talk,
+    console: Console,
 ) -> None:
     """Write the number of the nearest centroid of each row of DATA, in their order.
 
@@ -54,7 +54,7 @@ def command(
     target = output or "-"
     model = load_model(model_file)
     source = open_source(list(data), columns, dtype, model.feature_names, header)
-    say_assumptions(source, talk)
+    say_assumptions(source, console)
     if source.n_features != model.centers.shape[1]:
         raise SourceError(
             f"Expected {model.centers.shape[1]} columns, as the model has, got {source.n_features}: choose --columns."
@@ -67,8 +67,8 @@ def command(
             write(labels, distances, bad)
             rows, skipped = rows + len(labels), skipped + int(bad.sum())
         source.require_unchanged()
-    talk.say(f"{rows:,} rows labelled" + (f", {skipped:,} bad rows left empty" if skipped else ""))
-    talk.facts({"output": target, "rows": rows, "skipped": skipped})
+    console.say(f"{rows:,} rows labelled" + (f", {skipped:,} bad rows left empty" if skipped else ""))
+    console.print_facts({"output": target, "rows": rows, "skipped": skipped})
 
 
 def _label(model: Model, batch: Batch, on_bad: str) -> tuple[Any, Any, Any]:

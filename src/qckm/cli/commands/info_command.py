@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from qckm.cli import sketching
-from qckm.cli.echo import show
-from qckm.cli.messages import Talk, talk_options
+from qckm.cli import sketch_io, summaries
+from qckm.cli.console import Console, console_options
+from qckm.cli.terminal import show
 from qckm.common import foreign_files
 from qckm.common.text import format_value
 from qckm.models import read_model
@@ -25,8 +25,8 @@ _OTHERWISE = ("feature_names", "inputs", "kind", "clusters", "weights", "columns
 
 @click.command()
 @click.argument("path")
-@talk_options
-def command(path: str, talk: Talk) -> None:
+@console_options
+def command(path: str, console: Console) -> None:
     """Say what is in a sketch, a model or a checkpoint.
 
     \b
@@ -40,8 +40,8 @@ def command(path: str, talk: Talk) -> None:
         if foreign_files.recognised(data) or is_model(data):  # of anything else no more is read, however long it is
             data += file.read()
     facts = _facts(data, label)
-    if talk.json:
-        talk.facts(facts)
+    if console.json:
+        console.print_facts(facts)
         return
     width = min(_WIDEST, max(len(name) for name in facts))
     for name, value in facts.items():
@@ -54,7 +54,7 @@ def _facts(data: bytes, label: str) -> dict[str, Any]:
         place = {"kind": "checkpoint", "input": found.state.position.table, "row": found.state.position.row}
         return {**place, **sketch_facts(found.state.sketch)}
     if data.startswith(MAGIC):
-        return {"kind": "sketch", "bytes": len(data), **sketch_facts(sketching.parse_sketch(data, label))}
+        return {"kind": "sketch", "bytes": len(data), **sketch_facts(sketch_io.parse_sketch(data, label))}
     model = read_model(data, label)
     return {
         "kind": "model",
@@ -72,7 +72,7 @@ def sketch_facts(sketch: Sketch) -> dict[str, Any]:
         "rows": sketch.count,
         "skipped": sketch.skipped,
         "saturated": sketch.saturated,
-        **sketching.operator_facts(sketch.operator),
+        **summaries.operator_facts(sketch.operator),
         "steps": sketch.operator.steps.tolist(),
         "origin": sketch.operator.origin.tolist(),
         "reaches from": least.tolist(),

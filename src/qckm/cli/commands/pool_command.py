@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import click
 import numpy as np
 
-from qckm.cli import sketching
-from qckm.cli.messages import Talk, talk_options
+from qckm.cli import sketch_io, summaries
+from qckm.cli.console import Console, console_options
 from qckm.cli.paths import Input, Output
 from qckm.errors import MessageError, RowsError
 from qckm.sensor import Pool, wire
@@ -25,8 +25,8 @@ _MOST_COMPLAINTS = 20
 @click.option("--operator", "--like", "operator_file", type=Input(), required=True, help="The operator's .qckm file.")
 @click.option("--messages", is_flag=True, help="The files hold messages of sensors. [default: if one is a folder]")
 @click.option("--output", "-o", type=Output(), help="The .qckm file. [default: stdout]")
-@talk_options
-def command(bits: tuple[str, ...], operator_file: str, messages: bool, output: str | None, talk: Talk) -> None:
+@console_options
+def command(bits: tuple[str, ...], operator_file: str, messages: bool, output: str | None, console: Console) -> None:
     """Add up the bits of rows, as `qckm encode` or a sensor sends them, to the sketch that the rows would give.
 
     \b
@@ -38,28 +38,28 @@ def command(bits: tuple[str, ...], operator_file: str, messages: bool, output: s
     Messages (docs/wire-format.md) say who sent them: repeated ones are dropped, damaged ones and those of another
     operator refused, missing ones reported, device by device.
     """
-    target = sketching.sketch_output(output)
-    operator = sketching.load_operator(operator_file)
+    target = sketch_io.sketch_output(output)
+    operator = sketch_io.load_operator(operator_file)
     if messages or any(os.path.isdir(path) for path in bits):
-        pool = _pool_messages(bits, operator, talk)
+        pool = _pool_messages(bits, operator, console)
         total, facts = pool.sketch, {"unreadable": pool.unreadable, "devices": pool.report()}
     else:
         total, facts = _pool_rows(bits, operator), {}
-    size = sketching.write_sketch(total, target)
-    talk.say(sketching.summary(total, size, None))
-    talk.facts({"output": target, "rows": total.count, "sketch_bytes": size, **facts})
+    size = sketch_io.write_sketch(total, target)
+    console.say(summaries.summary(total, size, None))
+    console.print_facts({"output": target, "rows": total.count, "sketch_bytes": size, **facts})
 
 
-def _pool_messages(paths: tuple[str, ...], operator: SketchOperator, talk: Talk) -> Pool:
+def _pool_messages(paths: tuple[str, ...], operator: SketchOperator, console: Console) -> Pool:
     pool = Pool(operator)
     complaints = 0
     for path, data in _contents(paths):
         for error in pool.add_stream(data):
             complaints += 1
             if complaints <= _MOST_COMPLAINTS:
-                talk.say(f"{path}: {error}")
+                console.say(f"{path}: {error}")
     if complaints > _MOST_COMPLAINTS:
-        talk.say(f"… and {complaints - _MOST_COMPLAINTS} more")
+        console.say(f"… and {complaints - _MOST_COMPLAINTS} more")
     if not any(device.messages for device in pool.devices.values()):
         raise MessageError(f"Expected messages of this operator, got none ({complaints} refused).")
     for told in pool.report():
@@ -72,7 +72,7 @@ def _pool_messages(paths: tuple[str, ...], operator: SketchOperator, talk: Talk)
         ]
         if any(notes):
             words = ", ".join(filter(None, notes))
-            talk.say(f"device {told['device']}: {told['rows']:,} rows in {told['messages']} messages; {words}")
+            console.say(f"device {told['device']}: {told['rows']:,} rows in {told['messages']} messages; {words}")
     return pool
 
 

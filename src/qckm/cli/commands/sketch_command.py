@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from qckm.cli import engine_runs, options, sketching
-from qckm.cli.messages import Talk, talk_options
+from qckm.cli import data_to_sketch, engine_to_sketch, options, sketch_io, summaries
+from qckm.cli.console import Console, console_options
+from qckm.cli.engine_to_sketch import EngineTask
 from qckm.cli.paths import Output
 from qckm.common.text import format_duration
 from qckm.planning.plan import Plan
@@ -30,7 +31,7 @@ from qckm.sketch import Sketch, checkpoints
 @options.run_options
 @options.engine_options
 @click.option("--every", type=options.Duration(), help="Write a snapshot of the sum so far every 60s, 5m, 1h …")
-@talk_options
+@console_options
 def command(
     data: tuple[str, ...],
     output: str | None,
@@ -45,8 +46,8 @@ def command(
     engine: str | None,
     address: str | None,
     every: float | None,
-    talk: Talk,
-    **plan: Any,
+    console: Console,
+    **plan_options: Any,
 ) -> None:
     """Sketch DATA in one pass: files, folders, globs, or - for standard input (CSV or an Arrow stream).
 
@@ -60,11 +61,10 @@ def command(
 
     Killed or stopped, the same command with --resume goes on where it was, and gives the same bytes.
     """
-    plan["n_frequencies"] = plan.pop("frequencies")
-    wishes = Plan(n_clusters=clusters, **plan)
-    if operator_file is None and clusters is None and None in (wishes.scale, wishes.n_frequencies):
+    plan = Plan(n_clusters=clusters, **plan_options)
+    if operator_file is None and clusters is None and None in (plan.scale, plan.n_frequencies):
         raise click.UsageError("Give the number of clusters (-k), or --scale and --frequencies, or --operator FILE.")
-    target = sketching.sketch_output(output)
+    target = sketch_io.sketch_output(output)
     if every and target == "-":
         raise click.UsageError("Snapshots need a name: -o snapshot.qckm, or -o 'snapshots/{time}.qckm'.")
     if engine or address:
@@ -72,7 +72,11 @@ def command(
             raise click.UsageError(
                 "--resume, --every, --dtype and --header are for data that this process reads: leave out --engine."
             )
-        _sketch_engine_runs(data, columns, on_bad, wishes, operator_file, target, engine, address, talk)
+        if engine is None:
+            raise click.UsageError("--address is that of an engine: name it with --engine dask, spark or ray.")
+        if "-" in data:
+            raise click.UsageError("Standard input is here, not where the engine is: leave out --engine.")
+        _sketch_by_engine(EngineTask(engine, address, data, columns, on_bad, plan, operator_file), target, console)
         return
     number = 0
 
@@ -83,51 +87,37 @@ def command(
     def snapshot(sketch: Sketch) -> None:
         nonlocal number
         number += 1
-        sketching.write_sketch(sketch, name())
-        talk.say(f"{name()}: {sketch.count:,} rows so far")
+        sketch_io.write_sketch(sketch, name())
+        console.say(f"{name()}: {sketch.count:,} rows so far")
 
-    job = sketching.Job(
+    task = data_to_sketch.SketchTask(
         data,
         columns,
         header,
         dtype,
         on_bad,
-        wishes,
+        plan,
         operator_file,
         None if target == "-" else target,
         resume,
         checkpoint_every,
     )
-    done = sketching.sketch_job(job, talk, every=every, snapshot=snapshot)
+    done = data_to_sketch.sketch_data(task, console, every=every, snapshot=snapshot)
     number += 1
-    size = sketching.write_sketch(done.sketch, name())
+    size = sketch_io.write_sketch(done.sketch, name())
     if target != "-":
         checkpoints.remove(checkpoints.path_of(target))
-    sketching.remark(done.sketch, talk)
-    words = sketching.summary(done.sketch, size, done.source.n_bytes)
-    talk.say(f"{name() if target != '-' else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}")
-    talk.facts({"output": name(), **sketching.facts_of(done, size)})
+    summaries.remark(done.sketch, console)
+    words = summaries.summary(done.sketch, size, done.source.n_bytes)
+    console.say(f"{name() if target != '-' else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}")
+    console.print_facts({"output": name(), **data_to_sketch.facts_of(done, size)})
 
 
-def _sketch_engine_runs(
-    data: tuple[str, ...],
-    columns: Any,
-    on_bad: Any,
-    plan: Plan,
-    operator_file: str | None,
-    target: str,
-    engine: str | None,
-    address: str | None,
-    talk: Talk,
-) -> None:
+def _sketch_by_engine(task: EngineTask, target: str, console: Console) -> None:
     """Have an engine read the data and sketch them where they are."""
-    if engine is None:
-        raise click.UsageError("--address is that of an engine: name it with --engine dask, spark or ray.")
-    if "-" in data:
-        raise click.UsageError("Standard input is here, not where the engine is: leave out --engine.")
-    done = engine_runs.sketch_paths(engine_runs.Work(data, columns, on_bad, plan, operator_file), engine, address, talk)
-    size = sketching.write_sketch(done.sketch, target)
-    sketching.remark(done.sketch, talk)
-    words = sketching.summary(done.sketch, size, None)
-    talk.say(f"{target if target != '-' else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}")
-    talk.facts({"output": target, **engine_runs.facts_of(done, size)})
+    done = engine_to_sketch.sketch_paths(task, console)
+    size = sketch_io.write_sketch(done.sketch, target)
+    summaries.remark(done.sketch, console)
+    words = summaries.summary(done.sketch, size, None)
+    console.say(f"{target if target != '-' else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}")
+    console.print_facts({"output": target, **engine_to_sketch.facts_of(done, size)})

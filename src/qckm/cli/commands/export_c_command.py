@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from qckm.cli import sketching
-from qckm.cli.messages import Talk, talk_options
+from qckm.cli import sketch_io, summaries
+from qckm.cli.console import Console, console_options
+from qckm.cli.output_files import write_bytes
 from qckm.cli.paths import Input, Output
-from qckm.cli.writing import write_bytes
 from qckm.export.as_c import COUNTER_BITS, render_c
 from qckm.export.rendering import PREFIX
 
@@ -29,9 +29,9 @@ from qckm.export.rendering import PREFIX
     show_default=True,
     help="Bits of a counter.",
 )
-@talk_options
+@console_options
 def command(
-    operator_file: str, output: str | None, prefix: str, regenerate: bool, hints: bool, counters: str, talk: Talk
+    operator_file: str, output: str | None, prefix: str, regenerate: bool, hints: bool, counters: str, console: Console
 ) -> None:
     """Write the encoder of an operator as one C99 header: integers only, no library, the same bits as here.
 
@@ -41,10 +41,10 @@ def command(
       qckm operator pilot.csv -k 5 --law seeded -o fleet.qckm
       qckm export-c fleet.qckm --regenerate --prefix gait -o gait.h
     """
-    operator = sketching.load_operator(operator_file)
+    operator = sketch_io.load_operator(operator_file)
     text = render_c(operator, prefix, regenerate, int(counters), hints).encode("ascii")
     target = output or "-"
     write_bytes(target, text)
     width = -(-operator.n_measurements // 8)
-    talk.say(f"{operator.n_features} readings to {width} bytes a row; operator {operator.fingerprint[:16]}")
-    talk.facts({"output": target, "bytes_a_row": width, **sketching.operator_facts(operator)})
+    console.say(f"{operator.n_features} readings to {width} bytes a row; operator {operator.fingerprint[:16]}")
+    console.print_facts({"output": target, "bytes_a_row": width, **summaries.operator_facts(operator)})

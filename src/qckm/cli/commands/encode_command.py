@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from qckm.cli import options, sketching
-from qckm.cli.messages import Talk, talk_options
+from qckm.cli import data_to_sketch, options, sketch_io
+from qckm.cli.console import Console, console_options
+from qckm.cli.output_files import writing
 from qckm.cli.paths import Input, Output
-from qckm.cli.writing import writing
 from qckm.planning.plan import Plan
 from qckm.sketch.runs import require_columns
 
@@ -19,7 +19,7 @@ from qckm.sketch.runs import require_columns
 @click.option("--operator", "--like", "operator_file", type=Input(), required=True, help="The operator's .qckm file.")
 @click.option("--output", "-o", type=Output(), help="Where the bits go. [default: stdout]")
 @options.data_options
-@talk_options
+@console_options
 def command(
     data: tuple[str, ...],
     operator_file: str,
@@ -28,7 +28,7 @@ def command(
     header: bool | None,
     dtype: str,
     on_bad: Any,
-    talk: Talk,
+    console: Console,
 ) -> None:
     """Write the one-bit contributions of each row of DATA: M bits, little bit first, in whole bytes, row after row.
 
@@ -37,9 +37,9 @@ def command(
       qckm encode readings.csv --operator fleet.qckm -o readings.bits
       qckm encode - --operator fleet.qckm < readings.csv | qckm pool - --operator fleet.qckm -o sum.qckm
     """
-    target = sketching.sketch_output(output)
-    job = sketching.Job(data, columns, header, dtype, on_bad, Plan(), operator_file, None, False, 0)
-    source, operator = sketching.open_job(job, talk)
+    target = sketch_io.sketch_output(output)
+    job = data_to_sketch.SketchTask(data, columns, header, dtype, on_bad, Plan(), operator_file, None, False, 0)
+    source, operator = data_to_sketch.open_data(job, console)
     assert operator is not None
     require_columns(operator, source)
     rows = skipped = 0
@@ -52,5 +52,5 @@ def command(
             rows, skipped = rows + len(good), skipped + len(batch.rows) - len(good)
         source.require_unchanged()
     width = -(-operator.n_measurements // 8)
-    talk.say(f"{rows:,} rows of {width} bytes" + (f"; skipped {skipped:,} bad rows" if skipped else ""))
-    talk.facts({"output": target, "rows": rows, "skipped": skipped, "bytes_a_row": width})
+    console.say(f"{rows:,} rows of {width} bytes" + (f"; skipped {skipped:,} bad rows" if skipped else ""))
+    console.print_facts({"output": target, "rows": rows, "skipped": skipped, "bytes_a_row": width})

@@ -8,9 +8,9 @@ import click
 import numpy as np
 
 from qckm.cli import options
-from qckm.cli.messages import Talk, say_assumptions, talk_options
+from qckm.cli.console import Console, console_options, say_assumptions
+from qckm.cli.output_files import write_bytes
 from qckm.cli.paths import Input, Output
-from qckm.cli.writing import write_bytes
 from qckm.models import Model, load_model
 from qckm.planning.sampling import sample_rows
 from qckm.report import render
@@ -28,9 +28,9 @@ _SAMPLE = 2000
 @click.option("--output", "-o", type=Output(), help="The HTML file. [default: stdout]")
 @options.columns_option
 @options.header_option
-@talk_options
+@console_options
 def command(
-    model_file: str, data: tuple[str, ...], output: str | None, columns: Any, header: bool | None, talk: Talk
+    model_file: str, data: tuple[str, ...], output: str | None, columns: Any, header: bool | None, console: Console
 ) -> None:
     """Write one self-contained HTML page about MODEL: no script, no network, nothing beside it.
 
@@ -42,10 +42,10 @@ def command(
     model = load_model(model_file)
     source = open_source(list(data), columns, usual=model.feature_names, header=header) if data else None
     if source is not None:
-        say_assumptions(source, talk)
+        say_assumptions(source, console)
     size = write_report(model, source, output or "-")
-    talk.say(f"{output or 'report'}: {size:,} bytes")
-    talk.facts({"output": output, "bytes": size})
+    console.say(f"{output or 'report'}: {size:,} bytes")
+    console.print_facts({"output": output, "bytes": size})
 
 
 def write_report(model: Model, source: Source | None, output: str) -> int:

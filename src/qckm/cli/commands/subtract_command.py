@@ -6,8 +6,8 @@ import operator
 
 import click
 
-from qckm.cli import sketching
-from qckm.cli.messages import Talk, talk_options
+from qckm.cli import sketch_io
+from qckm.cli.console import Console, console_options
 from qckm.cli.paths import Output
 
 
@@ -15,8 +15,8 @@ from qckm.cli.paths import Output
 @click.argument("whole")
 @click.argument("parts", nargs=-1, required=True, metavar="PART...")
 @click.option("--output", "-o", type=Output(), help="The .qckm file. [default: stdout]")
-@talk_options
-def command(whole: str, parts: tuple[str, ...], output: str | None, talk: Talk) -> None:
+@console_options
+def command(whole: str, parts: tuple[str, ...], output: str | None, console: Console) -> None:
     """Take the rows of each PART out of WHOLE, exactly.
 
     \b
@@ -24,4 +24,4 @@ def command(whole: str, parts: tuple[str, ...], output: str | None, talk: Talk) 
       qckm subtract all.qckm withdrawn.qckm -o rest.qckm
       qckm subtract 14h.qckm 13h.qckm -o last-hour.qckm     # of snapshots: sketch --every
     """
-    sketching.fold((whole, *parts), operator.sub, output, talk)
+    sketch_io.fold((whole, *parts), operator.sub, output, console)

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from qckm.cli import decoding, options, sketching
-from qckm.cli.messages import Talk, talk_options
+from qckm.cli import data_to_sketch, invocation, options, sketch_io, sketch_to_model, summaries
+from qckm.cli.console import Console, console_options
 from qckm.cli.paths import Output
 from qckm.common import atomic
 from qckm.common.text import format_duration
@@ -32,7 +32,7 @@ from qckm.sketch import checkpoints, files
 @options.data_options
 @options.decode_options
 @options.run_options
-@talk_options
+@console_options
 def command(
     data: tuple[str, ...],
     clusters: int,
@@ -48,8 +48,8 @@ def command(
     n_init: int,
     resume: bool,
     checkpoint_every: float,
-    talk: Talk,
-    **plan: Any,
+    console: Console,
+    **plan_options: Any,
 ) -> None:
     """Find K centroids of DATA: files, folders, globs, or - for standard input (CSV or an Arrow stream).
 
@@ -62,49 +62,48 @@ def command(
 
     One pass in bounded memory; a pilot of at most 5000 rows sets the scale and gives the decoder a start.
     """
-    decoding.require_decoder(decoder)
+    sketch_to_model.require_decoder(decoder)
     target = output or "-"
-    plan["n_frequencies"] = plan.pop("frequencies")
-    wishes = Plan(n_clusters=clusters, **plan)
-    job = sketching.Job(
+    plan = Plan(n_clusters=clusters, **plan_options)
+    task = data_to_sketch.SketchTask(
         data,
         columns,
         header,
         dtype,
         on_bad,
-        wishes,
+        plan,
         operator_file,
         None if target == "-" else target,
         resume,
         checkpoint_every,
     )
-    done = sketching.sketch_job(job, talk, want_hints=True)
+    done = data_to_sketch.sketch_data(task, console, want_hints=True)
     hints = done.hints
     if hints is None and not done.source.once:
-        hints = hints_for(done.source, wishes, done.sketch.operator)
+        hints = hints_for(done.source, plan, done.sketch.operator)
     size = len(files.dumps(done.sketch))
-    talk.say(
-        f"{sketching.summary(done.sketch, size, done.source.n_bytes)}, in {format_duration(done.seconds['sketch'])}"
+    console.say(
+        f"{summaries.summary(done.sketch, size, done.source.n_bytes)}, in {format_duration(done.seconds['sketch'])}"
     )
-    seed = decoder_seed(wishes.seed)
-    clustering, seconds = decoding.decode_sketch(done.sketch, clusters, decoder, n_init, seed, talk, hints)
-    sketching.remark(done.sketch, talk)
-    facts = sketching.facts_of(done, size)
+    seed = decoder_seed(plan.seed)
+    clustering, seconds = sketch_to_model.decode_sketch(done.sketch, clusters, decoder, n_init, seed, console, hints)
+    summaries.remark(done.sketch, console)
+    facts = data_to_sketch.facts_of(done, size)
     facts["seconds"] = {**done.seconds, "decode": seconds}
     facts |= {
-        **decoding.fit_facts(clustering),
+        **sketch_to_model.fit_facts(clustering),
         "decoder": decoder,
-        "seed": wishes.seed,
-        "command": sketching.command_again(),
+        "seed": plan.seed,
+        "command": invocation.command_again(),
     }
     model = Model.of(clustering, done.sketch.operator, facts)
     if sketch_output:
-        sketching.write_sketch(done.sketch, sketch_output)
-    decoding.write_model(model, target, talk)
+        sketch_io.write_sketch(done.sketch, sketch_output)
+    sketch_to_model.write_model(model, target, console)
     if target != "-" and not atomic.is_device(target):
         checkpoints.remove(checkpoints.path_of(target))
     if report_output:  # the last: the page can be made again from the model, the model from nothing
-        from qckm.cli.report import write_report
+        from qckm.cli.commands.report_command import write_report
 
         write_report(model, None if done.source.once else done.source, report_output)
-    talk.say(f"K = {clusters} explains {clustering.explained:.1%} of the sketch, in {format_duration(seconds)}")
+    console.say(f"K = {clusters} explains {clustering.explained:.1%} of the sketch, in {format_duration(seconds)}")

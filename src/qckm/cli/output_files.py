@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from qckm.cli.echo import visible_lines
-from qckm.cli.messages import Talk
+from qckm.cli.console import Console
+from qckm.cli.terminal import visible_lines
 from qckm.common import atomic
 from qckm.sketch import files
 
@@ -42,11 +42,11 @@ def write_bytes(target: str, data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def updating(target: str, talk: Talk) -> Iterator[Callable[[bytes], None]]:
+def updating(target: str, console: Console) -> Iterator[Callable[[bytes], None]]:
     """Give a function that writes to stdout for "-", else replaces a file that nobody else replaces meanwhile."""
     if target == "-" or atomic.is_device(target):
         yield functools.partial(write_bytes, target)
         return
-    waiting = functools.partial(talk.say, f"waiting for another process that is at work on {target}")
+    waiting = functools.partial(console.say, f"waiting for another process that is at work on {target}")
     with files.updating(target, waiting) as replace:
         yield replace

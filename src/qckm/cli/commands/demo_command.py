@@ -8,7 +8,7 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from qckm.cli.messages import Talk, talk_options
+from qckm.cli.console import Console, console_options
 from qckm.common import atomic
 from qckm.common.text import format_bytes
 
@@ -19,8 +19,8 @@ _GROUP = 100_000
 @click.command()
 @click.option("--folder", default="demo-output", show_default=True, help="Where everything goes.")
 @click.option("--rows", type=click.IntRange(min=1000), default=1_000_000, show_default=True)
-@talk_options
-def command(folder: str, rows: int, talk: Talk) -> None:
+@console_options
+def command(folder: str, rows: int, console: Console) -> None:
     """Make a Parquet file of a million rows in ten clusters, run `qckm fit` on it, and write a report.
 
     \b
@@ -28,19 +28,19 @@ def command(folder: str, rows: int, talk: Talk) -> None:
       qckm demo
       qckm demo --rows 10000000 --folder /tmp/demo
     """
-    from qckm.cli.fit import command as fit
+    from qckm.cli.commands.fit_command import command as fit
 
     os.makedirs(folder, exist_ok=True)
     data, model, sketch, report = (
         os.path.join(folder, name) for name in ("rows.parquet", "model.json", "rows.qckm", "report.html")
     )
     make_rows(data, rows)
-    talk.say(f"{data}: {rows:,} rows × {_N} columns, {format_bytes(os.path.getsize(data))}")
+    console.say(f"{data}: {rows:,} rows × {_N} columns, {format_bytes(os.path.getsize(data))}")
     words = ["fit", data, "-k", str(_K), "-o", model, "--sketch", sketch, "--report", report]
-    talk.say(f"$ qckm {' '.join(words)}")
-    flags = [*(["--quiet"] if talk.quiet else []), *(["--json"] if talk.json else [])]
+    console.say(f"$ qckm {' '.join(words)}")
+    flags = [*(["--quiet"] if console.quiet else []), *(["--json"] if console.json else [])]
     fit.main([*words[1:], *flags], standalone_mode=False, obj=words)
-    talk.say(f"look at {report}")
+    console.say(f"look at {report}")
 
 
 def make_rows(path: str, rows: int) -> npt.NDArray[np.int64]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from qckm.cli import options, sketching
-from qckm.cli.messages import Talk, talk_options
+from qckm.cli import data_to_sketch, options, sketch_io, summaries
+from qckm.cli.console import Console, console_options
 from qckm.cli.paths import Input, Output
 from qckm.planning.plan import Plan, draw_operator
 
@@ -19,7 +19,7 @@ from qckm.planning.plan import Plan, draw_operator
 @options.operator_options
 @options.plan_options
 @options.column_options
-@talk_options
+@console_options
 def command(
     data: tuple[str, ...],
     output: str | None,
@@ -28,8 +28,8 @@ def command(
     columns: Any,
     header: bool | None,
     dtype: str,
-    talk: Talk,
-    **plan: Any,
+    console: Console,
+    **plan_options: Any,
 ) -> None:
     """Draw an operator from a pilot of DATA, of which no row is kept; or take that of another sketch.
 
@@ -43,19 +43,18 @@ def command(
     """
     if bool(data) == (operator_file is not None):
         raise click.UsageError("Give DATA to draw an operator for, or --like FILE to copy one: one of the two.")
-    target = sketching.sketch_output(output)
+    target = sketch_io.sketch_output(output)
     if operator_file is not None:
-        operator = sketching.load_operator(operator_file)
+        operator = sketch_io.load_operator(operator_file)
     else:
-        plan["n_frequencies"] = plan.pop("frequencies")
-        wishes = Plan(n_clusters=clusters, **plan)
-        if clusters is None and None in (wishes.scale, wishes.n_frequencies):
+        plan = Plan(n_clusters=clusters, **plan_options)
+        if clusters is None and None in (plan.scale, plan.n_frequencies):
             raise click.UsageError("Give the number of clusters (-k), or both --scale and --frequencies.")
-        job = sketching.Job(data, columns, header, dtype, "error", wishes, None, None, False, 0)
-        planned = draw_operator(sketching.open_job(job, talk)[0], wishes)
+        task = data_to_sketch.SketchTask(data, columns, header, dtype, "error", plan, None, None, False, 0)
+        planned = draw_operator(data_to_sketch.open_data(task, console)[0], plan)
         for words in planned.words:
-            talk.say(words)
+            console.say(words)
         operator = planned.operator
-    size = sketching.write_sketch(operator.empty(), target)
-    talk.say(f"{operator.n_features} columns, {operator.n_frequencies} frequencies, scale {operator.scale:.4g}")
-    talk.facts({"output": target, "sketch_bytes": size, **sketching.operator_facts(operator)})
+    size = sketch_io.write_sketch(operator.empty(), target)
+    console.say(f"{operator.n_features} columns, {operator.n_frequencies} frequencies, scale {operator.scale:.4g}")
+    console.print_facts({"output": target, "sketch_bytes": size, **summaries.operator_facts(operator)})
