@@ -23,32 +23,36 @@ _LONGEST = 8
 # The highest frequency that fits an int16, in radians a step.
 _HIGHEST = CODE_LIMIT * (2 * np.pi / TURN)
 
-How = Literal["auto", "dense", "structured"]
+Arrangement = Literal["auto", "dense", "structured"]
 
 
-def draw(request: OperatorRequest, law: Law, how: How, octaves: int, rng: np.random.Generator) -> tuple[Drawn, str]:
+def draw(
+    request: OperatorRequest, law: Law, arrangement: Arrangement, octaves: int, rng: np.random.Generator
+) -> tuple[Drawn, str]:
     """Draw frequencies of a law; return their integers, and the note that says where they came from."""
     if law.draw_codes is not None:
-        if how == "structured" or octaves > 1:
+        if arrangement == "structured" or octaves > 1:
             raise OperatorError(
                 f"Frequencies of the law {law.name!r} are dense, of one scale. Use another law for structured ones, or "
                 "for more than one octave."
             )
         return law.draw_codes(request, rng)
-    return _draw_radial(request, law, how, octaves, rng), law.name
+    return _draw_radial(request, law, arrangement, octaves, rng), law.name
 
 
-def _draw_radial(request: OperatorRequest, law: Law, how: How, octaves: int, rng: np.random.Generator) -> Drawn:
+def _draw_radial(
+    request: OperatorRequest, law: Law, arrangement: Arrangement, octaves: int, rng: np.random.Generator
+) -> Drawn:
     """Draw frequencies of a radial law, dense or structured, at one scale or several."""
     if octaves > 1:
-        if how == "structured":
+        if arrangement == "structured":
             raise OperatorError("Expected frequencies 'dense' or 'auto' for more than one octave, got 'structured'.")
         return _draw_octaves(request, law, octaves, rng)
-    if how == "structured" or (how == "auto" and is_faster(request.n, request.m)):
+    if arrangement == "structured" or (arrangement == "auto" and is_faster(request.n, request.m)):
         drawn = _draw_structured(request, law, rng)
         if drawn is not None:
             return drawn
-        if how == "structured":
+        if arrangement == "structured":
             raise OperatorError(
                 "Structured frequencies need more than a handful of features, and steps that are fine and in "
                 "proportion to the units within a factor of 4: leave out steps=, or use frequencies='dense'."

@@ -14,13 +14,13 @@ from qckm.errors import OperatorError, QckmError, RowsError
 from qckm.kernels.portable import PortableSketcher
 from qckm.kernels.sketcher import Measurement, Sketcher, count_bits, make_sketcher
 from qckm.kernels.threads import as_jobs
-from qckm.operator import Operator
+from qckm.operator import ConstructedOperator
 from qckm.sketch.sketch import Sketch
 from qckm.sources import engine_rows
 from qckm.sources.rows import as_rows, as_weights, raise_not_finite, require_names
 
 
-class SketchOperator(Operator):
+class SketchOperator(ConstructedOperator):
     """What is measured of a row, and the sums of it. Build one with `draw`, `from_frequencies` or `from_seed`.
 
     Two operators are equal when they measure the same, as their fingerprints say, and decode alike: units and octaves
