@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from qckm import errors
@@ -57,10 +58,12 @@ _LATE = {
 sys.modules[f"{__name__}.files"], sys.modules[f"{__name__}.signatures"] = files, signatures
 
 
-def _open_partitions(*what: Any) -> engine_rows.HeldRows:
+def _open_partitions(
+    data: object, columns: Sequence[str] | str | None, usual: Sequence[str] | None, sample_weight: object
+) -> engine_rows.HeldRows:
     from qckm import engines
 
-    return engines.open_partitions(*what)
+    return engines.open_partitions(data, columns, usual, sample_weight)
 
 
 engine_rows.register({"dask": "dask", "pyspark": "spark", "ray": "ray"}, _open_partitions)

@@ -6,7 +6,6 @@ import importlib
 import os
 import signal
 import sys
-from typing import Any
 
 import click
 
@@ -134,5 +133,5 @@ def _replace_closed_streams() -> None:
             setattr(sys, name, open(os.open(os.devnull, flags), mode))  # noqa: SIM115  # open until the end
 
 
-def _stop(*_: Any) -> None:
+def _stop(*_: object) -> None:
     raise KeyboardInterrupt

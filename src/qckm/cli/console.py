@@ -27,7 +27,7 @@ class Console:
         if not self.quiet:
             terminal.say(words)
 
-    def print_facts(self, facts: dict[str, Any]) -> None:
+    def print_facts(self, facts: dict[str, object]) -> None:
         """Print a summary on stdout, if asked for."""
         if self.json:
             terminal.print_data(json.dumps(facts, indent=1))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import click
 
@@ -63,7 +62,11 @@ def open_data(task: SketchTask, console: Console) -> tuple[Source, SketchOperato
 
 
 def sketch_data(
-    task: SketchTask, console: Console, want_hints: bool = False, every: float | None = None, snapshot: Any = None
+    task: SketchTask,
+    console: Console,
+    want_hints: bool = False,
+    every: float | None = None,
+    snapshot: Callable[[Sketch], None] | None = None,
 ) -> Sketched:
     """Sketch the data of a task. `snapshot(sketch)` is called every so many seconds, where that is asked for."""
     began = time.perf_counter()
@@ -114,7 +117,7 @@ def _run(
     source: Source,
     save: Callable[[State], str] | None,
     every: float | None,
-    snapshot: Any,
+    snapshot: Callable[[Sketch], None] | None,
 ) -> State:
     state = start
     saved = shot = time.monotonic()
@@ -127,7 +130,7 @@ def _run(
                 if save and now - saved >= task.checkpoint_every:
                     save(state)
                     saved = time.monotonic()
-                if every and now - shot >= every:
+                if every and snapshot and now - shot >= every:
                     snapshot(state.sketch)
                     shot = now
     except KeyboardInterrupt:
@@ -138,7 +141,7 @@ def _run(
     return state
 
 
-def _saver(path: str | None, source: Source, options: dict[str, Any]) -> Callable[[State], str] | None:
+def _saver(path: str | None, source: Source, options: dict[str, object]) -> Callable[[State], str] | None:
     if path is None:
         return None
 
@@ -149,7 +152,7 @@ def _saver(path: str | None, source: Source, options: dict[str, Any]) -> Callabl
     return save
 
 
-def _resumed(path: str, source: Source, options: dict[str, Any], resume: bool, console: Console) -> State | None:
+def _resumed(path: str, source: Source, options: dict[str, object], resume: bool, console: Console) -> State | None:
     found = checkpoints.load(path) if resume else None
     if found is not None:
         checkpoints.require_same(found, source.stamps, options, path)
@@ -167,7 +170,7 @@ def _resumed(path: str, source: Source, options: dict[str, Any], resume: bool, c
     return None
 
 
-def _options(task: SketchTask, operator: SketchOperator | None) -> dict[str, Any]:
+def _options(task: SketchTask, operator: SketchOperator | None) -> dict[str, object]:
     """Return what must be the same for a run to be continued, as JSON gives it back."""
     return {
         "columns": None if task.columns is None else list(task.columns),
@@ -179,7 +182,7 @@ def _options(task: SketchTask, operator: SketchOperator | None) -> dict[str, Any
     }
 
 
-def facts_of(sketched: Sketched, n_bytes: int) -> dict[str, Any]:
+def facts_of(sketched: Sketched, n_bytes: int) -> dict[str, object]:
     """Return what is worth knowing of a sketch that was just made."""
     sketch, operator = sketched.sketch, sketched.sketch.operator
     return {

@@ -68,7 +68,7 @@ def _sketch(task: EngineTask, module: Any, console: Console) -> EngineSketched:
     )
 
 
-def facts_of(done: EngineSketched, n_bytes: int) -> dict[str, Any]:
+def facts_of(done: EngineSketched, n_bytes: int) -> dict[str, object]:
     """Return what is worth knowing of a sketch that an engine made."""
     sketch = done.sketch
     return {

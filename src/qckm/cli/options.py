@@ -17,7 +17,7 @@ from qckm.operator.signatures import SIGNATURES
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def _chain(*decorators: Any) -> Decorator:
+def _chain(*decorators: Decorator) -> Decorator:
     def decorate(verb: Callable[..., Any]) -> Callable[..., Any]:
         return functools.reduce(lambda inner, decorator: decorator(inner), reversed(decorators), verb)
 

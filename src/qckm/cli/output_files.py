@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import io
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import BinaryIO
 
 from qckm.cli.console import Console
 from qckm.cli.terminal import visible_lines
@@ -18,7 +19,7 @@ from qckm.sketch import files
 def writing(target: str) -> Iterator[Callable[[bytes], None]]:
     """Give a function that writes to stdout for "-", else to a file that appears whole, at the end, or not at all."""
     with contextlib.ExitStack() as stack:
-        file: Any = sys.stdout.buffer
+        file: BinaryIO | io.FileIO = sys.stdout.buffer
         if target != "-":
             # Without a buffer, which would fail once more on closing.
             file = stack.enter_context(open(stack.enter_context(atomic.replacing(target)), "wb", buffering=0))

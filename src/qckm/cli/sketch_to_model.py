@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import Any
 
 import click
 
@@ -35,7 +34,7 @@ def decode_sketch(
     return found, time.perf_counter() - began
 
 
-def fit_facts(clustering: Clustering) -> dict[str, Any]:
+def fit_facts(clustering: Clustering) -> dict[str, object]:
     """Return what is worth knowing of a clustering beside its centroids."""
     return {
         "objective": clustering.objective,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from qckm.cli.console import Console
 from qckm.common.text import format_bytes
 from qckm.sketch import Sketch, SketchOperator
@@ -22,7 +20,7 @@ def remark(sketch: Sketch, console: Console) -> None:
         )
 
 
-def operator_facts(operator: SketchOperator) -> dict[str, Any]:
+def operator_facts(operator: SketchOperator) -> dict[str, object]:
     """Return what is worth knowing of an operator."""
     return {
         "features": operator.n_features,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import traceback
 import warnings
-from typing import Any
 
 import click
 
@@ -53,7 +52,7 @@ def say_traceback(error: BaseException) -> None:
 def say_warnings() -> None:
     """Have Python's warnings said here, too, as all else."""
 
-    def say_one(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    def say_one(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
         say(f"warning: {message}")
 
     warnings.showwarning = say_one

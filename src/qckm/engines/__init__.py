@@ -28,10 +28,10 @@ def import_engine(name: str) -> Any:
 
 
 def open_partitions(
-    data: Any,
+    data: object,
     columns: Sequence[str] | str | None = None,
     usual: Sequence[str] | None = None,
-    sample_weight: Any = None,
+    sample_weight: object = None,
 ) -> Partitions:
     """Return the rows that an engine holds: Dask arrays, frames and bags, Spark DataFrames, Ray datasets.
 
@@ -46,9 +46,9 @@ def open_partitions(
 
 def sketch(
     operator: SketchOperator,
-    data: Any,
+    data: object,
     columns: Sequence[str] | str | None = None,
-    sample_weight: Any = None,
+    sample_weight: object = None,
     on_bad: OnBad = "error",
     n_jobs: int | None = None,
     usual: Sequence[str] | None = None,

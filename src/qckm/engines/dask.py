@@ -24,7 +24,10 @@ from qckm.sketch.runs import OnBad
 
 
 def open_partitions(
-    data: Any, columns: Sequence[str] | str | None = None, usual: Sequence[str] | None = None, sample_weight: Any = None
+    data: object,
+    columns: Sequence[str] | str | None = None,
+    usual: Sequence[str] | None = None,
+    sample_weight: object = None,
 ) -> DaskPartitions:
     """Return the rows of a Dask collection."""
     if isinstance(columns, str):
@@ -44,9 +47,9 @@ def open_partitions(
 
 def delayed_sketch(
     operator: SketchOperator,
-    data: Any,
+    data: object,
     columns: Sequence[str] | None = None,
-    sample_weight: Any = None,
+    sample_weight: object = None,
     on_bad: OnBad = "error",
     n_jobs: int | None = None,
 ) -> Delayed:

@@ -9,6 +9,7 @@ from typing import Any
 
 import dask
 import dask.array as da
+import dask.bag as db
 import numpy as np
 from dask.delayed import Delayed, delayed
 
@@ -78,7 +79,7 @@ class ArrayPartitions(DaskPartitions):
 
     names = None
 
-    def __init__(self, array: da.Array, columns: Sequence[str] | None, sample_weight: Any) -> None:
+    def __init__(self, array: da.Array, columns: Sequence[str] | None, sample_weight: object) -> None:
         if array.ndim != 2:
             raise RowsError(f"Expected a 2-D array (rows, features), got {array.ndim} dimension(s).")
         if columns is not None:
@@ -164,7 +165,7 @@ class BagPartitions(DaskPartitions):
     lazy = False
 
     def __init__(
-        self, bag: Any, columns: Sequence[str] | None, usual: Sequence[str] | None, sample_weight: Any
+        self, bag: db.Bag, columns: Sequence[str] | None, usual: Sequence[str] | None, sample_weight: object
     ) -> None:
         if sample_weight is not None:
             raise RowsError("A bag has no weights: make it a Dask array or data frame, or repeat the rows.")

@@ -13,11 +13,11 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from qckm import errors
-from qckm.common.arrays import Floats, Rows
+from qckm.common.arrays import Rows, Weights
 from qckm.errors import QckmError
 
 # Rows (rows, n) of a partition, and their weights (rows,) if they have any.
-Block = tuple[Rows, Floats | None]
+Block = tuple[Rows, Weights | None]
 
 _KINDS: dict[str, type[Job]] = {}
 # What the bytes of an outcome begin with.
@@ -33,7 +33,7 @@ class Job(ABC):
         _KINDS[cls.kind] = cls
 
     @abstractmethod
-    def settings(self) -> tuple[dict[str, Any], bytes]:
+    def settings(self) -> tuple[dict[str, object], bytes]:
         """Return what `restore` needs: what JSON can hold, and bytes."""
 
     @classmethod

@@ -20,7 +20,7 @@ class LabelJob(Job):
     def __init__(self, model: Model, n_jobs: int = 1) -> None:
         self._model, self._n_jobs = model, n_jobs
 
-    def settings(self) -> tuple[dict[str, Any], bytes]:
+    def settings(self) -> tuple[dict[str, object], bytes]:
         """Return what `restore` needs; the model travels as JSON."""
         return {"n_jobs": self._n_jobs}, to_json(self._model)
 

@@ -109,7 +109,7 @@ def select_names(held: Sequence[Any], columns: Sequence[Any] | None, usual: Sequ
     return wanted
 
 
-def columns_beside(weight: Any, names: Sequence[str]) -> list[str]:
+def columns_beside(weight: object, names: Sequence[str]) -> list[str]:
     """Return the columns of a table that are not its weights, if it has those."""
     if weight is not None and not isinstance(weight, str):
         raise SourceError(f"Expected the name of a column as sample_weight, got {type(weight).__name__}.")

@@ -76,7 +76,10 @@ class RayPartitions(Partitions):
 
 
 def open_partitions(
-    data: Any, columns: Sequence[str] | str | None = None, usual: Sequence[str] | None = None, sample_weight: Any = None
+    data: Any,
+    columns: Sequence[str] | str | None = None,
+    usual: Sequence[str] | None = None,
+    sample_weight: str | None = None,
 ) -> RayPartitions:
     """Return the rows of a Ray dataset."""
     if not hasattr(data, "map_batches"):

@@ -40,7 +40,7 @@ class SampleJob(Job):
     def __init__(self, seed: int, weighted: bool = False, size: int = PILOT_ROWS) -> None:
         self._seed, self._weighted, self._size = seed, weighted, size
 
-    def settings(self) -> tuple[dict[str, Any], bytes]:
+    def settings(self) -> tuple[dict[str, object], bytes]:
         """Return what `restore` needs."""
         return {"seed": self._seed, "weighted": self._weighted, "size": self._size}, b""
 

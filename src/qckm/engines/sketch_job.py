@@ -32,9 +32,9 @@ class SketchJob(Job):
         self._operator, self._on_bad, self._n_jobs = operator, on_bad, n_jobs
         self._names = tuple(names or operator.feature_names or map(str, range(operator.n_features)))
 
-    def settings(self) -> tuple[dict[str, Any], bytes]:
+    def settings(self) -> tuple[dict[str, object], bytes]:
         """Return what `restore` needs; the operator travels as the sketch of no rows."""
-        settings = {"names": self._names, "on_bad": self._on_bad, "n_jobs": self._n_jobs}
+        settings: dict[str, object] = {"names": self._names, "on_bad": self._on_bad, "n_jobs": self._n_jobs}
         return settings, files.dumps(self._operator.empty())
 
     @classmethod

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.errors import PySparkException
 from pyspark.ml.functions import vector_to_array
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, NumericType, StructType
 
@@ -81,7 +81,10 @@ class SparkPartitions(Partitions):
 
 
 def open_partitions(
-    data: Any, columns: Sequence[str] | str | None = None, usual: Sequence[str] | None = None, sample_weight: Any = None
+    data: Any,
+    columns: Sequence[str] | str | None = None,
+    usual: Sequence[str] | None = None,
+    sample_weight: str | None = None,
 ) -> SparkPartitions:
     """Return the rows of a Spark DataFrame."""
     if not hasattr(data, "mapInArrow"):
@@ -118,7 +121,7 @@ def _read(session: SparkSession, paths: Sequence[str]) -> DataFrame:
         raise SourceError(str(error).splitlines()[0]) from error
 
 
-def array_of(frame: DataFrame, column: str) -> Any:
+def array_of(frame: DataFrame, column: str) -> Column:
     """Return a column of vectors (pyspark.ml) or arrays as a column of arrays."""
     kind = frame.schema[column].dataType
     if type(kind).__name__ == "VectorUDT":
@@ -145,13 +148,13 @@ def require_numbers(schema: StructType, columns: Sequence[str]) -> None:
 
 
 def _part(
-    batches: Iterable[Any], job: bytes, columns: list[str], weight: str | None, vector: bool
+    batches: Iterable[pa.RecordBatch], job: bytes, columns: list[str], weight: str | None, vector: bool
 ) -> Iterator[pa.RecordBatch]:
     number = TaskContext.get().partitionId()
     yield _row(outcome_of(lambda: run_part(job, blocks_of(batches, columns, weight, vector), number)))
 
 
-def _merge(batches: Iterable[Any], job: bytes) -> Iterator[pa.RecordBatch]:
+def _merge(batches: Iterable[pa.RecordBatch], job: bytes) -> Iterator[pa.RecordBatch]:
     merged = b""
     for batch in batches:
         outcomes = batch.column(0).to_pylist()
@@ -191,6 +194,6 @@ def _width(frame: DataFrame, column: str) -> int:
     return int(first.width)
 
 
-def by_name(name: str) -> Any:
+def by_name(name: str) -> Column:
     """Return a column by its name, whatever is in it."""
     return F.col(f"`{name.replace('`', '``')}`")  # a dot in a name is no path

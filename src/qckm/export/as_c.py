@@ -9,12 +9,12 @@ import os
 import zlib
 from collections.abc import Iterable
 from importlib import resources
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from qckm.common import atomic
+from qckm.common.arrays import Array
 from qckm.errors import OperatorError
 from qckm.export.rendering import PREFIX, require_prefix, with_prefix
 from qckm.kernels import reference
@@ -145,9 +145,7 @@ def self_test_rows(n: int) -> npt.NDArray[np.int16]:
     return rows.reshape(SELF_TESTS, n).astype(np.int16)
 
 
-def encode_readings(
-    operator: Operator, readings: npt.NDArray[Any]
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_]]:
+def encode_readings(operator: Operator, readings: Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_]]:
     """Return what a device makes of rows of int16 readings in steps: bits, and which rows were clipped.
 
     By the reference arithmetic, not by the fast kernels: this is what devices are compared with.

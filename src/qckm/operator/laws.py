@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -45,7 +44,7 @@ class Law:
     draw_codes: Callable[[OperatorRequest, np.random.Generator], tuple[Drawn, str]] | None = None
     radians: float | None = None
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Let a law of ours travel, by pickle or copy, as its name: its functions have none."""
         if LAWS.get(self.name) is self:
             return get_law, (self.name,)

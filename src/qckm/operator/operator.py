@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common.arrays import Floats
+from qckm.common.arrays import Array, Floats
 from qckm.common.values import Value
 from qckm.errors import OperatorError
 from qckm.kernels import reference as kernel
@@ -168,7 +168,7 @@ class Operator(Value):
         digest = hashlib.sha256()
         n, m = self.frequency_codes.shape
         codes = self.frequency_codes
-        arrays: list[tuple[npt.NDArray[Any], str]] = []
+        arrays: list[tuple[Array, str]] = []
         if isinstance(codes, StructuredCodes):
             arrays += [(codes.packed_signs(), "u1"), (codes.factors, "<i4"), (codes.radii, "<i4")]
         else:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -144,7 +143,7 @@ def longest_steps(scale: float, units: Floats) -> Floats:
     return steps
 
 
-def draw_codes(request: OperatorRequest, seed: Any) -> tuple[Drawn, str]:
+def draw_codes(request: OperatorRequest, seed: int | np.random.Generator) -> tuple[Drawn, str]:
     """Draw the integers of a seed, or of a generator that draws one; return them and the operator's note."""
     if isinstance(seed, np.random.Generator):
         seed = int(seed.integers(2**32))

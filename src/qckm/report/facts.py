@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from qckm.common.text import format_value, shortened
 
 # No count of rows or bytes is larger, and Python's integers know no end.
@@ -11,25 +9,25 @@ _LARGEST = 1e21
 _LONGEST = 300
 
 
-def number(value: Any) -> float | None:
+def number(value: object) -> float | None:
     """Return a finite number of a size that can be, or None."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return value if -_LARGEST < value < _LARGEST else None
 
 
-def amount(facts: dict[str, Any], key: str) -> float | None:
+def amount(facts: dict[str, object], key: str) -> float | None:
     """Return a fact that counts something, or None."""
     found = number(facts.get(key))
     return found if found is not None and found >= 0 else None
 
 
-def words(value: Any) -> str:
+def words(value: object) -> str:
     """Return a fact in words. Integers stay as they are: a seed is copied, not read."""
     return shortened(str(value) if type(value) is int else format_value(value), _LONGEST)
 
 
-def count(value: Any) -> str:
+def count(value: object) -> str:
     """Return a number of things in words."""
     known = number(value)
     return words(value) if known is None else f"{known:,.0f}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import Any
 
 import numpy as np
 
@@ -94,7 +93,7 @@ def _section(title: str, body: object, note: str = "", kind: str | None = None) 
     )
 
 
-def _origin(facts: dict[str, Any]) -> str:
+def _origin(facts: dict[str, object]) -> str:
     inputs = facts.get("inputs") or []
     if not isinstance(inputs, list):
         inputs = [inputs]
@@ -119,7 +118,7 @@ def _verdict(checks: list[verdict.Check]) -> Html:
     return _section(_VERDICTS[grade], element("ul", items, class_="checks"), kind=f"verdict {grade}")
 
 
-def _read(facts: dict[str, Any], model: Model) -> Html:
+def _read(facts: dict[str, object], model: Model) -> Html:
     titles = {"rows": "rows", "skipped": "bad rows left out", "frequencies": "frequencies"}
     shown = [(title, count(facts[key])) for key, title in titles.items() if key in facts]
     shown.insert(1, ("columns", count(model.centers.shape[1])))
@@ -176,7 +175,7 @@ def _table(model: Model, k: int) -> Html:
     return _section("Centroids", table, " ".join(filter(None, notes)))
 
 
-def _method(facts: dict[str, Any]) -> Html:
+def _method(facts: dict[str, object]) -> Html:
     shown: list[tuple[str, str]] = []
     seconds = facts.get("seconds")
     if isinstance(seconds, dict):

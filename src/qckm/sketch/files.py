@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common import foreign_files
+from qckm.common.arrays import Array
 from qckm.common.atomic import updating, write_atomically
 from qckm.errors import FileError, QckmError
 from qckm.kernels.reference import ARITHMETIC, STRUCTURED_ARITHMETIC
@@ -35,7 +36,7 @@ _LARGEST = 1 << 48  # of any count in a header: keeps sizes far from overflow
 def loads(data: bytes) -> Sketch:
     """Return the sketch of a file's bytes; raise `FileError` for anything that is not exactly one."""
     header, payload = _split(data)
-    arrays: dict[str, npt.NDArray[Any]] = {}
+    arrays: dict[str, Array] = {}
     at = 0
     for name, kind, shape in layout(header):
         count = int(np.prod(shape))
@@ -159,7 +160,7 @@ def _parse_header(text: bytes) -> dict[str, Any]:
     return header
 
 
-def _build(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Sketch:
+def _build(header: dict[str, Any], arrays: dict[str, Array]) -> Sketch:
     if header["table"]:
         signature = Signature(header["signature"], arrays["table"])
     else:

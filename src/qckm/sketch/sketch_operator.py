@@ -63,7 +63,7 @@ class SketchOperator(ConstructedOperator):
         """
         if engine_rows.engine_of(X):
             partitions = engine_rows.open_held(X, sample_weight=sample_weight)
-            return partitions.sketch(self, n_jobs=as_jobs(n_jobs))  # type: ignore[no-any-return]
+            return partitions.sketch(self, n_jobs=as_jobs(n_jobs))
         require_names(X, self.feature_names)
         rows = as_rows(X, self.n_features)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 from pyarrow import types
@@ -60,7 +59,7 @@ def read_slices(
         yield pa.RecordBatch.from_arrays(arrays, [column.name for column in columns])
 
 
-def _slice(column: Column, start: int, rows: int, read: Callable[[int, int], bytes]) -> Any:
+def _slice(column: Column, start: int, rows: int, read: Callable[[int, int], bytes]) -> pa.Array:
     width = column.kind.bit_width // 8
     numbers = pa.py_buffer(read(column.numbers[0] + start * width, rows * width))
     nulls = None

@@ -6,10 +6,18 @@ No engine is known here, nor imported to find out: `qckm` itself registers those
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.errors import SourceError
+
+if TYPE_CHECKING:  # what engines do with the rows is known above only
+    from qckm.models import Model
+    from qckm.planning.scale import Pilot
+    from qckm.sketch import Sketch, SketchOperator
+    from qckm.sketch.runs import OnBad
 
 
 class HeldRows(Protocol):
@@ -20,26 +28,26 @@ class HeldRows(Protocol):
     weighted: bool  # whether the rows have weights
     lazy: bool  # whether `nearest` and `distances` are there: results of a row each that stay with the engine
 
-    def sketch(self, operator: Any, on_bad: Any = "error", n_jobs: int | None = None) -> Any:
+    def sketch(self, operator: SketchOperator, on_bad: OnBad = "error", n_jobs: int | None = None) -> Sketch:
         """Sketch the rows where they are."""
 
-    def pilot(self, rng: Any) -> Any:
+    def pilot(self, rng: np.random.Generator) -> Pilot:
         """Draw a pilot across the parts."""
 
-    def misfit(self, model: Any) -> tuple[float, Floats]:
+    def misfit(self, model: Model) -> tuple[float, Floats]:
         """Return Σ w·d² of the rows to their centroids, and the number of rows of each centroid, (K,)."""
 
-    def nearest(self, model: Any) -> Any:
+    def nearest(self, model: Model) -> Any:
         """Return the nearest centroid of each row, as the engine holds such things, not computed yet."""
 
-    def distances(self, model: Any, origin: Floats) -> Any:
+    def distances(self, model: Model, origin: Floats) -> Any:
         """Return the distance of each row to each centroid, likewise."""
 
-    def require_columns(self, operator: Any) -> None:
+    def require_columns(self, operator: SketchOperator) -> None:
         """Refuse rows whose columns are not the operator's, before any work is done."""
 
 
-Opener = Callable[[Any, Sequence[str] | str | None, Sequence[str] | None, Any], HeldRows]
+Opener = Callable[[object, Sequence[str] | str | None, Sequence[str] | None, object], HeldRows]
 
 _ENGINES: dict[str, tuple[str, Opener]] = {}
 
@@ -49,7 +57,7 @@ def register(engines: Mapping[str, str], opener: Opener) -> None:
     _ENGINES.update({library: (name, opener) for library, name in engines.items()})
 
 
-def engine_of(data: Any) -> str | None:
+def engine_of(data: object) -> str | None:
     """Return the engine ("dask", "spark" or "ray") that holds some data; None for what lies in this process.
 
     Examples
@@ -61,7 +69,10 @@ def engine_of(data: Any) -> str | None:
 
 
 def open_held(
-    data: Any, columns: Sequence[str] | str | None = None, usual: Sequence[str] | None = None, sample_weight: Any = None
+    data: object,
+    columns: Sequence[str] | str | None = None,
+    usual: Sequence[str] | None = None,
+    sample_weight: object = None,
 ) -> HeldRows:
     """Open rows that an engine holds; `usual` are the columns to read where none are asked for, if all are there."""
     if engine_of(data) is None:
@@ -70,5 +81,5 @@ def open_held(
     return _ENGINES[_library_of(data)][1](data, columns, usual, sample_weight)
 
 
-def _library_of(data: Any) -> str:
+def _library_of(data: object) -> str:
     return type(data).__module__.split(".", 1)[0]

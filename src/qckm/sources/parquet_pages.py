@@ -7,7 +7,7 @@ binds nobody.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import BinaryIO
 
 from qckm.errors import SourceError
 from qckm.sources.arrow_sizes import require_modest_size
@@ -22,7 +22,7 @@ _HARMLESS = (0, 1)
 _LOOK, _LONGEST_HEADER = 1 << 12, 1 << 24
 
 
-def require_modest_pages(file: Any, size: int, chunks: Iterable[Chunk], label: str) -> None:
+def require_modest_pages(file: BinaryIO, size: int, chunks: Iterable[Chunk], label: str) -> None:
     """Refuse columns of a row group whose largest pages together unpack to far more than they are."""
     packed = unpacked = 0
     for chunk in chunks:
@@ -34,7 +34,7 @@ def require_modest_pages(file: Any, size: int, chunks: Iterable[Chunk], label: s
     require_modest_size(min(packed, size), unpacked, "row groups with pages", label)
 
 
-def _sizes(file: Any, chunk: Chunk) -> Iterator[int]:
+def _sizes(file: BinaryIO, chunk: Chunk) -> Iterator[int]:
     """Yield how large the pages of a chunk will be."""
     at, end = chunk.start, chunk.start + chunk.size
     while at < end:
@@ -46,7 +46,7 @@ def _sizes(file: Any, chunk: Chunk) -> Iterator[int]:
         at += length + packed
 
 
-def _header(file: Any, at: int, end: int) -> tuple[int, dict[int, int]]:
+def _header(file: BinaryIO, at: int, end: int) -> tuple[int, dict[int, int]]:
     look = _LOOK
     while True:
         file.seek(at)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from qckm.cli import data_to_sketch, options, sketch_io
@@ -11,7 +9,7 @@ from qckm.cli.console import Console, console_options
 from qckm.cli.output_files import writing
 from qckm.cli.paths import Input, Output
 from qckm.planning.plan import Plan
-from qckm.sketch.runs import require_columns
+from qckm.sketch.runs import OnBad, require_columns
 
 
 @click.command()
@@ -24,10 +22,10 @@ def command(
     data: tuple[str, ...],
     operator_file: str,
     output: str | None,
-    columns: Any,
+    columns: tuple[str, ...] | None,
     header: bool | None,
     dtype: str,
-    on_bad: Any,
+    on_bad: OnBad,
     console: Console,
 ) -> None:
     """Write the one-bit contributions of each row of DATA: M bits, little bit first, in whole bytes, row after row.

@@ -14,6 +14,7 @@ from qckm.common.text import format_duration
 from qckm.models import ENDINGS, Model
 from qckm.planning.plan import Plan, decoder_seed, hints_for
 from qckm.sketch import checkpoints, files
+from qckm.sketch.runs import OnBad
 
 
 @click.command()
@@ -40,10 +41,10 @@ def command(
     sketch_output: str | None,
     report_output: str | None,
     operator_file: str | None,
-    columns: Any,
+    columns: tuple[str, ...] | None,
     header: bool | None,
     dtype: str,
-    on_bad: Any,
+    on_bad: OnBad,
     decoder: str,
     n_init: int,
     resume: bool,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import Any
 
 import click
 
@@ -48,7 +47,7 @@ def command(path: str, console: Console) -> None:
         show(f"{name.replace('_', ' '):{width}}  {format_value(value)}")
 
 
-def _facts(data: bytes, label: str) -> dict[str, Any]:
+def _facts(data: bytes, label: str) -> dict[str, object]:
     if data.startswith(checkpoints.MAGIC):
         found = checkpoints.loads(data, label)
         place = {"kind": "checkpoint", "input": found.state.position.table, "row": found.state.position.row}
@@ -65,7 +64,7 @@ def _facts(data: bytes, label: str) -> dict[str, Any]:
     }
 
 
-def sketch_facts(sketch: Sketch) -> dict[str, Any]:
+def sketch_facts(sketch: Sketch) -> dict[str, object]:
     """Return what is worth knowing of a sketch."""
     (lower, upper), (least, greatest) = sketch.bounds, sketch.operator.reach
     return {

@@ -25,7 +25,7 @@ def command(
     output: str | None,
     clusters: int | None,
     operator_file: str | None,
-    columns: Any,
+    columns: tuple[str, ...] | None,
     header: bool | None,
     dtype: str,
     console: Console,

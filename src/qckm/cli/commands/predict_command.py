@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
+import numpy.typing as npt
 
 from qckm.cli import options
 from qckm.cli.console import Console, console_options, say_assumptions
 from qckm.cli.output_files import writing
 from qckm.cli.paths import Input, Output
+from qckm.common.arrays import Floats
 from qckm.errors import RowsError, SourceError
 from qckm.models import Model, load_model
 from qckm.sources.opening import open_source
 from qckm.sources.prefetch import prefetch
 from qckm.sources.source import Batch
+
+
+class Labels(NamedTuple):
+    """Of a batch of rows: the nearest centroids, the distances to them, and which rows have neither."""
+
+    labels: npt.NDArray[np.int32]
+    distances: Floats
+    bad: npt.NDArray[np.bool_]
 
 
 @click.command()
@@ -36,7 +46,7 @@ def command(
     model_file: str,
     output: str | None,
     distance: bool,
-    columns: Any,
+    columns: tuple[str, ...] | None,
     header: bool | None,
     dtype: str,
     on_bad: str,
@@ -63,15 +73,15 @@ def command(
     with _writer(target, distance) as write:
         for batch in prefetch(source.batches()):
             assert batch is not None  # that would be a tick, and none was asked for
-            labels, distances, bad = _label(model, batch, on_bad)
-            write(labels, distances, bad)
-            rows, skipped = rows + len(labels), skipped + int(bad.sum())
+            found = _label(model, batch, on_bad)
+            write(found)
+            rows, skipped = rows + len(found.labels), skipped + int(found.bad.sum())
         source.require_unchanged()
     console.say(f"{rows:,} rows labelled" + (f", {skipped:,} bad rows left empty" if skipped else ""))
     console.print_facts({"output": target, "rows": rows, "skipped": skipped})
 
 
-def _label(model: Model, batch: Batch, on_bad: str) -> tuple[Any, Any, Any]:
+def _label(model: Model, batch: Batch, on_bad: str) -> Labels:
     """Return the labels, the distances, and which rows have neither: bad ones, and those at no finite distance."""
     good = batch.finite()
     if on_bad == "error" and not good.all():
@@ -87,11 +97,11 @@ def _label(model: Model, batch: Batch, on_bad: str) -> tuple[Any, Any, Any]:
             f"{batch.label}: expected values up to 1e150, whose squares are float64, got {batch.rows[row, column]:g} "
             f"in {batch.place(row, column)}. Mend or rescale the data, or leave such rows empty with --on-bad skip."
         )
-    return labels, distances, ~good | far
+    return Labels(labels, distances, ~good | far)
 
 
 @contextlib.contextmanager
-def _writer(target: str, distance: bool) -> Iterator[Callable[[Any, Any, Any], None]]:
+def _writer(target: str, distance: bool) -> Iterator[Callable[[Labels], None]]:
     """Give a function that writes a batch of labels; a file appears whole, at the end, or not at all."""
     import pyarrow as pa
     import pyarrow.csv as pacsv
@@ -104,7 +114,8 @@ def _writer(target: str, distance: bool) -> Iterator[Callable[[Any, Any, Any], N
         kind = pq.ParquetWriter if target.lower().endswith(".parquet") else pacsv.CSVWriter
         writer: Any = stack.enter_context(kind(sink, schema))
 
-        def write(labels: Any, distances: Any, bad: Any) -> None:
+        def write(batch: Labels) -> None:
+            labels, distances, bad = batch
             mask = bad if bad.any() else None
             columns = [pa.array(labels, mask=mask)]
             if distance:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 import numpy as np
 
@@ -30,7 +28,12 @@ _SAMPLE = 2000
 @options.header_option
 @console_options
 def command(
-    model_file: str, data: tuple[str, ...], output: str | None, columns: Any, header: bool | None, console: Console
+    model_file: str,
+    data: tuple[str, ...],
+    output: str | None,
+    columns: tuple[str, ...] | None,
+    header: bool | None,
+    console: Console,
 ) -> None:
     """Write one self-contained HTML page about MODEL: no script, no network, nothing beside it.
 

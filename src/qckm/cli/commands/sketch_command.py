@@ -14,6 +14,7 @@ from qckm.cli.paths import Output
 from qckm.common.text import format_duration
 from qckm.planning.plan import Plan
 from qckm.sketch import Sketch, checkpoints
+from qckm.sketch.runs import OnBad
 
 
 @click.command()
@@ -37,10 +38,10 @@ def command(
     output: str | None,
     clusters: int | None,
     operator_file: str | None,
-    columns: Any,
+    columns: tuple[str, ...] | None,
     header: bool | None,
     dtype: str,
-    on_bad: Any,
+    on_bad: OnBad,
     resume: bool,
     checkpoint_every: float,
     engine: str | None,
