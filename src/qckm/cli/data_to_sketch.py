@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 import click
 
@@ -40,6 +41,16 @@ class SketchTask:
     output: str | None  # the checkpoint lies beside it
     resume: bool
     checkpoint_every: float
+
+    @classmethod
+    def of(
+        cls, data: tuple[str, ...], n_clusters: int | None, output: str | None, options: dict[str, Any]
+    ) -> SketchTask:
+        """Return the task of what was given to a command with the options of operators, plans, data and runs."""
+        planned = {field.name for field in fields(Plan)}
+        plan = Plan(n_clusters=n_clusters, **{name: value for name, value in options.items() if name in planned})
+        others = {name: value for name, value in options.items() if name not in planned}
+        return cls(data=data, plan=plan, output=None if output == "-" else output, **others)
 
 
 @dataclass(frozen=True, eq=False)

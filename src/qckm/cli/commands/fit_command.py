@@ -8,13 +8,13 @@ import click
 
 from qckm.cli import data_to_sketch, invocation, options, sketch_io, sketch_to_model, summaries
 from qckm.cli.console import Console, console_options
+from qckm.cli.data_to_sketch import SketchTask
 from qckm.cli.paths import Output
 from qckm.common import atomic
 from qckm.common.text import format_duration
 from qckm.models import ENDINGS, Model
-from qckm.planning.plan import Plan, decoder_seed, hints_for
+from qckm.planning.plan import decoder_seed, hints_for
 from qckm.sketch import checkpoints, files
-from qckm.sketch.runs import OnBad
 
 
 @click.command()
@@ -40,17 +40,10 @@ def command(
     output: str | None,
     sketch_output: str | None,
     report_output: str | None,
-    operator_file: str | None,
-    columns: tuple[str, ...] | None,
-    header: bool | None,
-    dtype: str,
-    on_bad: OnBad,
     decoder: str,
     n_init: int,
-    resume: bool,
-    checkpoint_every: float,
     console: Console,
-    **plan_options: Any,
+    **options_of_task: Any,
 ) -> None:
     """Find K centroids of DATA: files, folders, globs, or - for standard input (CSV or an Arrow stream).
 
@@ -65,28 +58,16 @@ def command(
     """
     sketch_to_model.require_decoder(decoder)
     target = output or "-"
-    plan = Plan(n_clusters=clusters, **plan_options)
-    task = data_to_sketch.SketchTask(
-        data,
-        columns,
-        header,
-        dtype,
-        on_bad,
-        plan,
-        operator_file,
-        None if target == "-" else target,
-        resume,
-        checkpoint_every,
-    )
+    task = SketchTask.of(data, clusters, output, options_of_task)
     done = data_to_sketch.sketch_data(task, console, want_hints=True)
     hints = done.hints
     if hints is None and not done.source.once:
-        hints = hints_for(done.source, plan, done.sketch.operator)
+        hints = hints_for(done.source, task.plan, done.sketch.operator)
     size = len(files.dumps(done.sketch))
     console.say(
         f"{summaries.summary(done.sketch, size, done.source.n_bytes)}, in {format_duration(done.seconds['sketch'])}"
     )
-    seed = decoder_seed(plan.seed)
+    seed = decoder_seed(task.plan.seed)
     clustering, seconds = sketch_to_model.decode_sketch(done.sketch, clusters, decoder, n_init, seed, console, hints)
     summaries.remark(done.sketch, console)
     facts = data_to_sketch.facts_of(done, size)
@@ -94,7 +75,7 @@ def command(
     facts |= {
         **sketch_to_model.fit_facts(clustering),
         "decoder": decoder,
-        "seed": plan.seed,
+        "seed": task.plan.seed,
         "command": invocation.command_again(),
     }
     model = Model.of(clustering, done.sketch.operator, facts)

@@ -9,12 +9,11 @@ import click
 
 from qckm.cli import data_to_sketch, engine_to_sketch, options, sketch_io, summaries
 from qckm.cli.console import Console, console_options
+from qckm.cli.data_to_sketch import SketchTask
 from qckm.cli.engine_to_sketch import EngineTask
 from qckm.cli.paths import Output
 from qckm.common.text import format_duration
-from qckm.planning.plan import Plan
 from qckm.sketch import Sketch, checkpoints
-from qckm.sketch.runs import OnBad
 
 
 @click.command()
@@ -37,18 +36,11 @@ def command(
     data: tuple[str, ...],
     output: str | None,
     clusters: int | None,
-    operator_file: str | None,
-    columns: tuple[str, ...] | None,
-    header: bool | None,
-    dtype: str,
-    on_bad: OnBad,
-    resume: bool,
-    checkpoint_every: float,
     engine: str | None,
     address: str | None,
     every: float | None,
     console: Console,
-    **plan_options: Any,
+    **options_of_task: Any,
 ) -> None:
     """Sketch DATA in one pass: files, folders, globs, or - for standard input (CSV or an Arrow stream).
 
@@ -62,14 +54,14 @@ def command(
 
     Killed or stopped, the same command with --resume goes on where it was, and gives the same bytes.
     """
-    plan = Plan(n_clusters=clusters, **plan_options)
-    if operator_file is None and clusters is None and None in (plan.scale, plan.n_frequencies):
+    task = SketchTask.of(data, clusters, output, options_of_task)
+    if task.operator_file is None and clusters is None and None in (task.plan.scale, task.plan.n_frequencies):
         raise click.UsageError("Give the number of clusters (-k), or --scale and --frequencies, or --operator FILE.")
     target = sketch_io.sketch_output(output)
     if every and target == "-":
         raise click.UsageError("Snapshots need a name: -o snapshot.qckm, or -o 'snapshots/{time}.qckm'.")
     if engine or address:
-        if resume or every or dtype != "auto" or header is not None:
+        if task.resume or every or task.dtype != "auto" or task.header is not None:
             raise click.UsageError(
                 "--resume, --every, --dtype and --header are for data that this process reads: leave out --engine."
             )
@@ -77,7 +69,8 @@ def command(
             raise click.UsageError("--address is that of an engine: name it with --engine dask, spark or ray.")
         if "-" in data:
             raise click.UsageError("Standard input is here, not where the engine is: leave out --engine.")
-        _sketch_by_engine(EngineTask(engine, address, data, columns, on_bad, plan, operator_file), target, console)
+        of_engine = EngineTask(engine, address, data, task.columns, task.on_bad, task.plan, task.operator_file)
+        _sketch_by_engine(of_engine, target, console)
         return
     number = 0
 
@@ -91,18 +84,6 @@ def command(
         sketch_io.write_sketch(sketch, name())
         console.say(f"{name()}: {sketch.count:,} rows so far")
 
-    task = data_to_sketch.SketchTask(
-        data,
-        columns,
-        header,
-        dtype,
-        on_bad,
-        plan,
-        operator_file,
-        None if target == "-" else target,
-        resume,
-        checkpoint_every,
-    )
     done = data_to_sketch.sketch_data(task, console, every=every, snapshot=snapshot)
     number += 1
     size = sketch_io.write_sketch(done.sketch, name())
