@@ -1,4 +1,4 @@
-"""The same sum on a cluster: Dask, Spark and Ray. One file an engine; none is imported before it is asked for."""
+"""Rows that Dask, Spark or Ray hold go in, the same sum comes out. None is imported before it is asked for."""
 
 from __future__ import annotations
 
