@@ -8,6 +8,19 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_circles,
+    make_moons,
+    make_s_curve,
+    make_swiss_roll,
+)
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
 
 N_ROWS = 10_000
 # The workbench's data sets; elsewhere QCKM_DATA says where they are.
@@ -66,11 +79,114 @@ def no_clusters(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray
     return rng.uniform(-1, 1, size=(N_ROWS, n))
 
 
+def _bootstrap(rows: np.ndarray, rng: np.random.Generator, blur: float = 0.1) -> np.ndarray:
+    """Draw rows again and again, blurred by a share of each column's deviation."""
+    chosen = rows[rng.integers(len(rows), size=20_000)]
+    return chosen + blur * rows.std(axis=0) * rng.normal(size=chosen.shape)
+
+
+def iris(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw from scikit-learn's iris, blurred."""
+    return _bootstrap(load_iris().data, rng)
+
+
+def wine(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw from scikit-learn's wine, standardised, blurred."""
+    return _bootstrap(StandardScaler().fit_transform(load_wine().data), rng)
+
+
+def breast_cancer(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw from the first components of scikit-learn's breast cancer, standardised, blurred."""
+    rows = StandardScaler().fit_transform(load_breast_cancer().data)
+    return _bootstrap(PCA(n, random_state=0).fit_transform(rows), rng)
+
+
+def digits(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw from the first components of scikit-learn's digits, blurred."""
+    return _bootstrap(PCA(n, random_state=0).fit_transform(load_digits().data), rng)
+
+
+def diabetes(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw from scikit-learn's diabetes, blurred."""
+    return _bootstrap(load_diabetes().data, rng)
+
+
+def swiss_roll(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw scikit-learn's Swiss roll."""
+    return make_swiss_roll(20_000, noise=0.5, random_state=int(rng.integers(2**31)))[0]
+
+
+def s_curve(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw scikit-learn's S curve."""
+    return make_s_curve(20_000, noise=0.1, random_state=int(rng.integers(2**31)))[0]
+
+
+def moons(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw scikit-learn's two moons."""
+    return make_moons(20_000, noise=0.1, random_state=int(rng.integers(2**31)))[0]
+
+
+def circles(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw scikit-learn's two circles."""
+    return make_circles(20_000, noise=0.05, factor=0.4, random_state=int(rng.integers(2**31)))[0]
+
+
+def skewed(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw clusters with an exponential tail to one side."""
+    centers = 4 * rng.normal(size=(n_clusters, n))
+    return centers[rng.integers(n_clusters, size=20_000)] + rng.exponential(size=(20_000, n))
+
+
+def heavy_tails(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw clusters of Student's distribution with four degrees of freedom, of unlike weights."""
+    centers = 3 * rng.normal(size=(n_clusters, n))
+    shares = np.arange(1, n_clusters + 1) / (n_clusters * (n_clusters + 1) / 2)
+    return centers[rng.choice(n_clusters, 20_000, p=shares)] + rng.standard_t(4, size=(20_000, n))
+
+
+def lognormal(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw one heavy-tailed crowd with correlated columns."""
+    return np.exp(0.7 * rng.normal(size=(20_000, n)) @ rng.normal(size=(n, n)) / np.sqrt(n))
+
+
+def groups(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw groups of three clusters side by side, the groups eight times further away."""
+    middles = 40 * rng.normal(size=(n_clusters // 3, n))
+    centers = (middles[:, np.newaxis] + 5 * rng.normal(size=(n_clusters // 3, 3, n))).reshape(-1, n)
+    return _around(centers, rng, 1.0)
+
+
+def near_and_far(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw three clusters of 2000 rows side by side, and others of 100 rows twenty times further away."""
+    near, far = 3 * rng.normal(size=(3, n)), 60 * rng.normal(size=(n_clusters - 3, n))
+    centers = np.repeat(np.concatenate([near, far]), [2000] * 3 + [100] * (n_clusters - 3), axis=0)
+    return rng.permutation(centers + rng.normal(size=centers.shape))
+
+
+def whole_numbers(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw columns of many equal values: counts."""
+    rates = rng.gamma(2.0, 2.0, size=(n_clusters, n))
+    return rng.poisson(rates[rng.integers(n_clusters, size=20_000)]).astype(float)
+
+
+def unlike_columns(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw clusters in columns of unlike widths, from 1 to 100."""
+    return gaussians(n, n_clusters, rng) * np.geomspace(1, 100, n)
+
+
+# Data that none of the decoder's numbers was chosen on: columns and K.
+STRANGERS = {
+    iris: (4, 5), wine: (13, 6), breast_cancer: (6, 8), digits: (10, 10), diabetes: (10, 6), swiss_roll: (3, 10),
+    s_curve: (3, 12), moons: (2, 6), circles: (2, 8), skewed: (3, 6), heavy_tails: (10, 10), lognormal: (5, 10),
+    groups: (2, 9), near_and_far: (2, 8), whole_numbers: (8, 5), unlike_columns: (5, 5), elongated: (4, 8),
+    unequal_weights: (6, 12), unequal_widths: (6, 12), no_clusters: (3, 15),
+}  # fmt: skip
+
 SYNTHETIC: dict[str, Callable[[int, int, np.random.Generator], np.ndarray]] = {
     function.__name__: function
     for function in (
         two_clusters, corners, gaussians, unequal_weights, unequal_widths, elongated, many_gaussians, far_apart,
-        no_clusters,
+        no_clusters, *STRANGERS,
     )
 }  # fmt: skip
 

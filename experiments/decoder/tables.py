@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from decoder.datasets import STRANGERS
 from decoder.trials import RESULTS, SUCCESS, Outcome, Trial, read
 
 Done = list[tuple[Trial, Outcome]]
@@ -100,9 +101,16 @@ def real_trials(count: int) -> Iterator[Trial]:
     cases = [("mnist_spectral", 10, 10.0), ("mnist_spectral", 10, 3.0)]
     cases += [("skin_segmentation", 3, 10.0), ("walking_accelerometer", 3, 10.0)]
     trials = [Trial(name, n, 10, ratio) for name, n, ratio in cases]
+    yield from _seeded(
+        [replace(trial, init="auto", ratio=ratio) for trial in trials[1:] for ratio in (5.0, 10.0)], count
+    )
     yield from _seeded(trials, count)
-    for other in ({"init": "auto"}, {"signature": "exponential"}):  # beside it, with fewer runs
-        yield from _seeded([replace(trial, **other) for trial in trials], count // 4)
+    yield from _seeded([replace(trial, signature="exponential") for trial in trials], count // 4)  # beside it
+
+
+def strangers_trials(count: int) -> Iterator[Trial]:
+    cases = [(function.__name__, *sizes) for function, sizes in STRANGERS.items()]
+    return _seeded([Trial(*case, 5.0, init=init) for case, init in product(cases, ("auto", "sketch"))], count)
 
 
 def kdd_trials(count: int) -> Iterator[Trial]:
@@ -134,8 +142,13 @@ def show_ratios(done: Done) -> None:
             f"{trial.data:22} n={trial.n:<3} K={trial.K:<3} m={trial.ratio:g}nK {trial.signature:12} {trial.init:7} "
             f"{mean[0]:.3f} {values[:, 0].max():.3f}  pilot {mean[1]:.3f} {values[:, 1].max():.3f}  {mean[2]:8.4g}  "
             f"{mean[3]:.3f} ± {values[:, 3].std():.3f}  {np.median(values[:, 4]):6.2f} s  "
-            f"success {_rate(outcomes):.2f}  ({len(outcomes)} runs)"
+            f"success {_rate(outcomes):.2f}  covered {_coverage(outcomes):.2f}  ({len(outcomes)} runs)"
         )
+
+
+def _coverage(outcomes: list[Outcome]) -> float:
+    """How often the SSE is within 1.645 standard errors of its estimate: 90 % of the time, if all is well."""
+    return float(np.mean([abs(outcome.estimate - 1) <= 1.645 * outcome.error for outcome in outcomes]))
 
 
 # How well the scale must be chosen -----------------------------------------------------------------------------------
@@ -204,15 +217,20 @@ def show_verdict(done: Done) -> None:
     """Over all runs that the other experiments have kept, whatever they tried."""
     print("verdict                    failed runs  flagged     good runs  flagged")
     total = np.zeros(4, int)
-    for path in sorted(RESULTS.glob("*.csv")):
-        if path.name.startswith("kmeans-"):
-            continue
+    paths = [path for path in sorted(RESULTS.glob("*.csv")) if not path.name.startswith("kmeans-")]
+    for path in paths:
         runs = [outcome for trial, outcome in read(path) if trial.init == "sketch"]
         failed, good = ([o for o in runs if (o.sse > SUCCESS) is bad] for bad in (True, False))
         flagged = [sum(not o.converged for o in some) for some in (failed, good)]
         total += [len(failed), flagged[0], len(good), flagged[1]]
         print(f"{path.stem:25} {_verdict_row(len(failed), flagged[0], len(good), flagged[1])}")
     print(f"{'all':25} {_verdict_row(*total)}")
+    runs = {init: [o for p in paths for t, o in read(p) if t.init == init] for init in ("sketch", "auto")}
+    for init, outcomes in runs.items():
+        if outcomes:
+            print(f"{init}: 90 % intervals for the SSE cover it in {_coverage(outcomes):.1%} of {len(outcomes)} runs")
+    worst = max((o.sse / o.pilot for o in runs["auto"]), default=float("nan"))
+    print(f"auto: SSE over that of k-means of its own pilot, at worst {worst:.4f}")
 
 
 def _verdict_row(failed: int, failed_flagged: int, good: int, good_flagged: int) -> str:
@@ -223,6 +241,7 @@ EXPERIMENTS = {
     "phase": Experiment(phase_trials, show_phase),
     "shapes": Experiment(shapes_trials, show_ratios),
     "real": Experiment(real_trials, show_ratios),
+    "strangers": Experiment(strangers_trials, show_ratios),
     "kdd": Experiment(kdd_trials, show_ratios),
     "order": Experiment(order_trials, show_ratios),
     "many": Experiment(many_trials, show_ratios),

@@ -13,7 +13,7 @@ from qckm.common.blas import one_thread
 from qckm.common.random import spawn
 from qckm.decoding.calibration import as_sample
 from qckm.decoding.clompr import clompr
-from qckm.decoding.matched import decode_gaussians, decode_rows, fit_gaussians
+from qckm.decoding.matched import Gaussians, decode_gaussians, decode_rows, fit_gaussians
 from qckm.decoding.points import FirstHarmonicModel
 from qckm.decoding.result import Clustering
 from qckm.decoding.task import Sample, Task
@@ -22,8 +22,7 @@ from qckm.planning.hints import Hints
 from qckm.sketch import Sketch, SketchOperator
 
 if TYPE_CHECKING:
-    from qckm.decoding.attempts import Attempt
-    from qckm.decoding.model import SketchModel
+    pass
 
 __all__ = ["Clustering", "Hints", "decode", "decode_hinted"]
 
@@ -156,8 +155,8 @@ def _run(task: Task) -> Clustering:
 def _decode_matched(task: Task) -> Clustering:
     found, octave = decode_rows(task), None
     if found is None:
-        octave, model, attempt, evaluations = _fit_at_best_scale(task)
-        found = decode_gaussians(task, model, attempt, evaluations)
+        octave, fitted = _fit_at_best_scale(task)
+        found = decode_gaussians(task, fitted)
     centers, shares, widths = found.centroids
     count = task.sketch.count
     return Clustering(
@@ -172,17 +171,18 @@ def _decode_matched(task: Task) -> Clustering:
     )
 
 
-def _fit_at_best_scale(task: Task) -> tuple[int | None, SketchModel, Attempt, int]:
-    """Fit K Gaussians to each octave of a sketch; return those that suit the data, and which octave that is."""
+def _fit_at_best_scale(task: Task) -> tuple[int | None, Gaussians]:
+    """Fit Gaussians to each octave of a sketch; return those that suit the data, and which octave that is."""
     from qckm.decoding.held_out import Density, best_octave
 
     octaves = task.sketch.operator.octaves
     parts = [task.sketch.octave(j) for j in range(octaves)]
     fits = [fit_gaussians(task, part) for part in parts]
     if octaves == 1:
-        return None, *fits[0]
-    best = best_octave(parts, [Density.of(model, attempt.own) for model, attempt, _ in fits])
-    return best, *fits[best]
+        return None, fits[0]
+    best = [min([fit.attempt.own, *fit.densities], key=lambda mixture: mixture.misfit) for fit in fits]
+    chosen = best_octave(parts, [Density.of(fit.model, mixture) for fit, mixture in zip(fits, best, strict=True)])
+    return chosen, fits[chosen]
 
 
 def _task(

@@ -6,7 +6,8 @@ for. Where there are none, or they do not cover what was sketched:
 1. K Gaussians are fitted to the sketch (attempts.py), through all the harmonics that their width lets through. What
    their misfit should be if they were the truth is known (expectation.py).
 2. Points are drawn from them. Where the Gaussians explain the sketch, that is the cloud. Where they do not, as on real
-   data, half of the points are drawn wider, and all are raked until they reproduce the sketch (cloud.py).
+   data, points are also drawn wider, and from densities of more clusters (density.py), and all are raked until they
+   reproduce the sketch (cloud.py).
 3. K-means of the cloud gives the centroids.
 
 Many clouds reproduce a sketch. Another one, begun from a single wide Gaussian, tells what the sketch has left open: the
@@ -16,7 +17,7 @@ centroids are believed if those of the other cloud are nearly as good.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 # Points of a drawn cloud at least, and a cluster: k-means of P points errs by a share of about K / P.
 _POINTS, _A_CLUSTER = 10_000, 200
-# Half of the points are drawn from clusters this many times as wide, squared.
+# A quarter of the points is drawn from clusters this many times as wide, squared.
 _WIDER = 4.0
 # Runs of k-means for the other cloud: its centroids are not kept, so a few will do.
 _FEW_RUNS = 3
@@ -90,9 +91,20 @@ def decode_rows(task: Task) -> Found | None:
     return Found(centroids, estimate(cloud, centroids.points, rng), cloud.solution.residual, True, 0)
 
 
-def fit_gaussians(task: Task, sketch: Sketch) -> tuple[SketchModel, Attempt, int]:
-    """Fit K Gaussians to a sketch at one scale; return them with the model that they are in, and the evaluations."""
+class Gaussians(NamedTuple):
+    """K Gaussians fitted to a sketch at one scale, richer densities where they do not explain it, and their model."""
+
+    model: SketchModel
+    attempt: Attempt
+    densities: list[Mixture]
+    explained: bool
+    n_evaluations: int
+
+
+def fit_gaussians(task: Task, sketch: Sketch) -> Gaussians:
+    """Fit K Gaussians to a sketch at one scale, and densities of more where these do not explain it."""
     from qckm.decoding.attempts import begin_at, choose_n_axes, search_from_scratch  # numba takes its time to import
+    from qckm.decoding.density import fit_densities
     from qckm.decoding.fitting import Problem
     from qckm.decoding.model import SketchModel
     from qckm.decoding.search import Search
@@ -103,20 +115,23 @@ def fit_gaussians(task: Task, sketch: Sketch) -> tuple[SketchModel, Attempt, int
     patience = (_PATIENCE if task.start is None else _SEEDED) * task.n_init
     search = Search(problem, model.n_measurements, model.mean, model.deviation, rng, patience)
     n_axes, unknowns = choose_n_axes(search, task.n_clusters), search.unknowns(task.n_clusters)
+    enough = model.n_measurements >= _ENOUGH * unknowns
     if task.start is None:
-        few = unknowns < model.n_measurements < _ENOUGH * unknowns
+        few = not enough and model.n_measurements > unknowns
         attempt = search_from_scratch(search, model, task.n_clusters, n_axes, few, task.n_init)
     else:
         attempt = begin_at(search, model, model.to_points(task.start), n_axes)
-    return model, attempt, search.n_evaluations
+    explained = attempt.explained or (enough and attempt.equal.misfit <= _NEARLY * attempt.goal)
+    densities = [] if explained else fit_densities(search, task.n_clusters, n_axes)
+    return Gaussians(model, attempt, densities, explained, search.n_evaluations)
 
 
-def decode_gaussians(task: Task, model: SketchModel, attempt: Attempt, n_evaluations: int) -> Found:
+def decode_gaussians(task: Task, fitted: Gaussians) -> Found:
     """Decode with points drawn from Gaussians, which were fitted to the sketch or to one octave of it."""
     (rng,) = spawn(task.random_state, 1)
+    model, attempt, densities, explained, n_evaluations = fitted
     K, n = task.n_clusters, task.lower.size
     per_unknown = model.n_measurements / (K * (n + 1) + 1)
-    explained = attempt.explained or (per_unknown >= _ENOUGH and attempt.equal.misfit <= _NEARLY * attempt.goal)
     count, gaussians = max(_POINTS, _A_CLUSTER * K), attempt.own
 
     def drawn(mixture: Mixture, size: int) -> Floats:
@@ -128,8 +143,11 @@ def decode_gaussians(task: Task, model: SketchModel, attempt: Attempt, n_evaluat
 
     wider = gaussians._replace(widths=_WIDER * gaussians.widths)
     narrow = Cloud.calibrated(task.sketch, drawn(gaussians, count))
-    rows = [] if task.rows is None else [task.rows.rows]
-    cloud = narrow if explained else raked(*rows, narrow.points[: count // 2], drawn(wider, count // 2))
+    cloud = narrow
+    if not explained:
+        rows = [] if task.rows is None else [task.rows.rows]
+        richer = [drawn(density, count // (2 * len(densities))) for density in densities]
+        cloud = raked(*rows, narrow.points[: count // 4], drawn(wider, count // 4), *richer)
     anywhere = model.mean + model.deviation * rng.standard_normal((count // 2, n))
     anywhere = np.clip(model.to_centers(anywhere), task.lower, task.upper)
     other = raked(anywhere, drawn(wider, count // 2))

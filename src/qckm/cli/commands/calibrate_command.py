@@ -73,6 +73,7 @@ def command(
 
 def _missed(weighed: Calibration) -> str:
     return (
-        f"the sample cannot reproduce the sketch: with the best weights it is {weighed.residual / weighed.expected:.3g} "
+        "the sample cannot reproduce the sketch: with the best weights it is "
+        f"{weighed.residual / weighed.expected:.3g} "
         "times as far off as as many rows drawn at random. Some of the rows that were sketched are like none of it."
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -68,8 +68,11 @@ def command(
             f"Expected {model.centers.shape[1]} columns, as the model has, got {source.n_features}: choose --columns."
         )
     rows = skipped = 0
-    columns_written = {"cluster": np.dtype(np.int32), **({"distance": np.dtype(np.float64)} if distance else {})}
-    with writing_columns(target, columns_written) as write:
+    written: dict[str, np.dtype[Any]] = {
+        "cluster": np.dtype(np.int32),
+        **({"distance": np.dtype(np.float64)} if distance else {}),
+    }
+    with writing_columns(target, written) as write:
         for batch in prefetch(source.batches()):
             assert batch is not None  # that would be a tick, and none was asked for
             found = _label(model, batch, on_bad)

@@ -1,0 +1,30 @@
+"""Densities of more clusters than K, where K Gaussians do not explain a sketch: they propose where rows may be.
+
+Real clusters are not round, not equally wide, and have tails. A density is grown well beyond K clusters, pruned to what
+explains more than chance would, and given axes. No two fits end alike; points are drawn from several of them, and
+which of the points count is for the sketch to say (cloud.py).
+"""
+
+from __future__ import annotations
+
+from qckm.decoding.fitting import Mixture
+from qckm.decoding.search import Search
+
+N_DENSITIES = 8
+# The price of unequal widths, a measurement: enough to keep a cluster from swallowing the rest, too little to bias.
+_EVENNESS = 1e-5
+# A cluster must explain so many times what its unknowns would by chance, as AIC has it.
+_WORTH = 2.0
+
+
+def fit_densities(search: Search, n_clusters: int, n_axes: int) -> list[Mixture]:
+    """Fit some densities, each grown from one wide cluster, at last with axes; fewer where that takes too long."""
+    evenness = _EVENNESS * search.problem.waves.phases.size
+    most = search.n_measurements // (search.mean.size + 2)  # no more unknowns than measurements
+    size = max(n_clusters, min(6 * n_clusters, 2 * n_clusters + 40, most))
+    densities: list[Mixture] = []
+    while len(densities) < N_DENSITIES and (not densities or search.work < search.patience):
+        grown = search.grow(search.alone("own"), size, "own", evenness)
+        pruned = search.prune(grown, n_clusters, "own", evenness, _WORTH)
+        densities.append(search.fit(search.lengthen(pruned, n_axes), 500, "own", evenness))
+    return densities
