@@ -58,8 +58,7 @@ strict: $(READY)  ## the C core without a warning, by each of gcc and clang that
 	    $(BIN)/cmake --build build/strict-$$compiler || exit 1; done
 
 test-sanitizers: $(READY)  ## the kernels' tests with AddressSanitizer and UndefinedBehaviorSanitizer, threads with ThreadSanitizer
-	tests/kernels/sanitized.sh $(BIN) address,undefined asan tests/kernels
-	tests/kernels/sanitized.sh $(BIN) thread tsan tests/kernels/test_same_bits.py -k "threads or octaves"
+	tests/kernels/sanitized.sh $(BIN)
 
 test-lowest: pyproject.toml tests/lowest.txt  ## run the tests with the oldest dependencies we promise
 	$(PYTHON) -m venv .venv-lowest
