@@ -24,7 +24,7 @@ demo: $(READY)  ## a Parquet file of a million rows → qckm fit → report, bes
 
 test: $(READY)  ## run the tests
 	tests/install-tools.sh host
-	$(BIN)/python -m pytest -q -n 2 --ignore tests/browser --ignore tests/targets -m "not engine"
+	$(BIN)/python -m pytest -q -n 2 --ignore tests/browser --ignore tests/packaging --ignore tests/targets -m "not engine"
 
 test-engines: test-dask test-spark test-ray  ## run the tests that start a cluster: Dask, Spark, Ray (installs Ray)
 
@@ -59,6 +59,9 @@ strict: $(READY)  ## the C core without a warning, by each of gcc and clang that
 
 test-sanitizers: $(READY)  ## the kernels' tests with AddressSanitizer and UndefinedBehaviorSanitizer, threads with ThreadSanitizer
 	tests/kernels/sanitized.sh $(BIN)
+
+test-wheel: $(READY)  ## sdist and wheel in a clean environment, with a C compiler and without; WHEEL_PYTHON=python3.13 for another Python
+	$(BIN)/python -m pytest -q tests/packaging
 
 test-lowest: pyproject.toml tests/lowest.txt  ## run the tests with the oldest dependencies we promise
 	$(PYTHON) -m venv .venv-lowest

@@ -12,11 +12,10 @@ import numpy.typing as npt
 from qckm.common.arrays import Bytes, Floats, Int64s
 from qckm.kernels import library
 
-
 _MISSING = (
-    "The compiled kernels of qckm are missing: there was no C compiler when it was installed, or none for this platform. "
-    "Results are the same, but sketching is many times slower. Install gcc or clang, then reinstall qckm: "
-    "pip install --force-reinstall --no-binary qckm qckm."
+    "The compiled kernels of qckm are missing: there was no C compiler when it was installed, or none for this "
+    "platform. Results are the same, but sketching is many times slower. Install gcc or clang, then reinstall qckm: "
+    "pip install --force-reinstall --no-deps --no-cache-dir --no-binary qckm qckm."
 )
 
 
