@@ -16,10 +16,10 @@ from qckm.kernels import library
 def describe() -> str:
     """Return the machine and the versions in one line."""
     blas = next((lib for lib in threadpool_info() if lib["user_api"] == "blas"), {})
+    algebra = f"{blas.get('internal_api', 'no BLAS')} {blas.get('version', '')} ({blas.get('architecture', '?')})"
     return (
         f"{_processor()}, {len(os.sched_getaffinity(0))} cores, kernels for {library.instructions()}; "
-        f"{platform.system()}, Python {platform.python_version()}, NumPy {np.__version__} with {blas.get('internal_api', 'no BLAS')} "
-        f"{blas.get('version', '')} ({blas.get('architecture', '?')}), "
+        f"{platform.system()}, Python {platform.python_version()}, NumPy {np.__version__} with {algebra}, "
         f"scikit-learn {sklearn.__version__}"
     )
 

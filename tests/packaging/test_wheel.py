@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.timeout(1800)  # downloads
 ROOT = Path(__file__).parents[2]
 SKETCH = """
 import sys, warnings
@@ -52,9 +53,7 @@ def python(built, tmp_path_factory):
 
 
 def reinstall(python, what, **environment):
-    """Install as SlowKernelWarning says."""
-    options = ["--quiet", "--no-deps", "--force-reinstall", "--no-cache-dir"]
-    run(python, "-m", "pip", "install", *options, what, **environment)
+    run(python, "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", what, **environment)
 
 
 def sketch(python, folder):
@@ -88,7 +87,7 @@ def test_the_readme_has_no_links_into_the_repository(built):
 
 
 def test_a_compiler_does_not_change_a_sum(built, python, tmp_path):
-    """The wheel; the sdist without a compiler, with one warning; the sdist with one, as that warning says."""
+    """The wheel; the sdist without a compiler, with one warning; the sdist with one."""
     wheel = sketch(python, tmp_path)
     reinstall(python, built[0], CC="false")
     slow = sketch(python, tmp_path)
