@@ -1,6 +1,7 @@
 """From an operator to one C99 header that computes the same bits (docs/sensor.md).
 
-The C lies in c/, as plain C with the prefix `qckm_`; here it gets the operator's numbers and the user's prefix.
+The C lies in c/, as plain C with the prefix `qckm_`, and its arithmetic is that of the kernels' core; here it gets the
+operator's numbers and the user's prefix.
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ def render_c(
     parts = [
         _opening(operator, regenerate, counter_bits),
         _part("portability.h"),
+        _arithmetic(),
         _common_tables(operator, origin),
         tables,
         _part("regenerated.h" if regenerate else "stored.h"),
@@ -223,3 +225,9 @@ def _wrapped(words: str, indent: str) -> str:
 
 def _part(name: str) -> str:
     return resources.files("qckm.export").joinpath("c", name).read_text("ascii")
+
+
+def _arithmetic() -> str:
+    """Return what the kernels do with codes and phases; signatures of more than a bit are left out."""
+    text = resources.files("qckm.kernels").joinpath("core", "arithmetic.h").read_text("ascii")
+    return text[text.index("/* ---- From codes") : text.index("/* ---- Other signatures")].rstrip() + "\n"
