@@ -99,4 +99,4 @@ def _small_batches() -> Row:
             lambda: [op.sketch(batch) for batch in batches],
             7,
         )
-    return Row("1000 batches of 10 rows, n = 10, m = 1000, against NumPy sign(cos(X @ W + xi)).sum(0)", 1.0, times)
+    return Row("1000 batches of 10 rows, n = 10, m = 1000, against NumPy sign(cos(X @ W + xi)).sum(0)", 0.5, times)

@@ -10,7 +10,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterable
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from qckm.operator.structured import StructuredCodes
 SELF_TESTS = 16  # rows
 LONGEST_PAYLOAD = 1 << 20  # bytes of a message (docs/wire-format.md)
 GREATEST_ORIGIN = 65535  # 32768 + 32767: beyond, every reading would be clipped
+_HERE = Path(__file__).parent
 _COMMON = ("encode.h", "sample.h", "counters.h", "wire.h", "self_test.h")
 
 
@@ -224,10 +225,10 @@ def _wrapped(words: str, indent: str) -> str:
 
 
 def _part(name: str) -> str:
-    return resources.files("qckm.export").joinpath("c", name).read_text("ascii")
+    return (_HERE / "c" / name).read_text("ascii")
 
 
 def _arithmetic() -> str:
     """Return what the kernels do with codes and phases; signatures of more than a bit are left out."""
-    text = resources.files("qckm.kernels").joinpath("core", "arithmetic.h").read_text("ascii")
+    text = (_HERE.parent / "kernels" / "core" / "arithmetic.h").read_text("ascii")
     return text[text.index("/* ---- From codes") : text.index("/* ---- Other signatures")].rstrip() + "\n"

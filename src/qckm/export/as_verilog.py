@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from importlib import resources
+from pathlib import Path
 
 from qckm.common import atomic
 from qckm.errors import OperatorError
@@ -34,7 +34,7 @@ def render_verilog(operator: Operator, prefix: str = "qckm") -> str:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", prefix):
         raise OperatorError(f"Expected a prefix of letters, digits and _, got {prefix!r}.")
     require_exportable(operator)
-    channel = resources.files("qckm.export").joinpath("channel.v").read_text("ascii")
+    channel = (Path(__file__).parent / "channel.v").read_text("ascii")
     return re.sub(r"\bqckm_", f"{prefix}_", f"{channel}\n{_encoder(operator)}")
 
 
