@@ -6,6 +6,8 @@ python=$1
 shift
 has_compiler || "$(dirname "$0")/install-tools.sh" compiler
 if ! has_compiler && "$python" -m pip install --quiet ziglang; then
-    export CC="$python -m ziglang cc -mcpu=baseline"  # zig would take all that this CPU has, in every file
+    # The program itself: a build that pip isolates has no module ziglang. By itself it would use all that this CPU has.
+    CC="$("$python" -c 'import ziglang; print(*ziglang.__path__)')/zig cc -mcpu=baseline"
+    export CC
 fi
 exec "$@"
