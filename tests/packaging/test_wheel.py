@@ -113,7 +113,7 @@ def test_the_sdist_tests_itself(built, python, tmp_path):
     with tarfile.open(built[0]) as archive:
         archive.extractall(tmp_path, filter="data")
     (folder,) = tmp_path.iterdir()
-    run(python, "-m", "pip", "install", "--quiet", "pytest", "pytest-timeout", "hypothesis", "pandas")
+    run(python, "-m", "pip", "install", "--quiet", "pytest", "pytest-timeout", "hypothesis", "pandas", "polars")
     rooms = [folder / "tests" / room for room in ("kernels", "operator", "sketch/test_files.py", "export/test_c.py")]
     run(
         python,
