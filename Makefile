@@ -58,6 +58,7 @@ strict: $(READY)  ## the C core without a warning, by each of gcc and clang that
 	    $(BIN)/cmake --build build/strict-$$compiler || exit 1; done
 
 test-sanitizers: $(READY)  ## the kernels' tests with AddressSanitizer and UndefinedBehaviorSanitizer, threads with ThreadSanitizer
+	tests/install-tools.sh compiler
 	tests/kernels/sanitized.sh $(BIN)
 
 test-wheel: $(READY)  ## sdist and wheel in a clean environment, with a C compiler and without; WHEEL_PYTHON=python3.13 for another Python
@@ -67,7 +68,7 @@ test-lowest: pyproject.toml tests/lowest.txt  ## run the tests with the oldest d
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --upgrade pip
 	tests/with-compiler.sh $(abspath .venv-lowest)/bin/python .venv-lowest/bin/python -m pip install --quiet --requirement tests/lowest.txt --editable .
-	.venv-lowest/bin/python -m pytest -q -n 2 --dist loadfile
+	.venv-lowest/bin/python -m pytest -q -n 2 --dist loadfile --ignore tests/packaging
 
 test-browser: $(READY)  ## look at the report in headless Chromium (Debian: apt-get install chromium chromium-driver)
 	command -v chromium >/dev/null || { apt-get update && apt-get install --yes chromium chromium-driver; }
