@@ -4,26 +4,27 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+CORE := CMakeLists.txt $(wildcard src/qckm/kernels/core/*.[ch])
 CODE := conftest.py src tests experiments examples benchmarks docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-engines test-dask test-spark test-ray check format lint types test-lowest test-browser test-cortex-m0 test-targets kills experiments sensor-cost bench paper paper-quick docs pictures clean
+.PHONY: help demo test test-engines test-dask test-spark test-ray check format lint types strict test-sanitizers test-wheel test-lowest test-browser test-cortex-m0 test-targets kills experiments sensor-cost bench paper paper-quick docs pictures clean
 
 help:  ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml $(CORE)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	tests/with-compiler.sh $(abspath $(BIN))/python $(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $@
 
 demo: $(READY)  ## a Parquet file of a million rows → qckm fit → report, beside KMeans; writes demo-output/
 	$(BIN)/python examples/demo.py
 
 test: $(READY)  ## run the tests
-	tests/sensor/install-tools.sh host
-	$(BIN)/python -m pytest -q -n 2 --ignore tests/browser --ignore tests/targets -m "not engine"
+	tests/install-tools.sh host
+	$(BIN)/python -m pytest -q -n 2 --ignore tests/browser --ignore tests/packaging --ignore tests/targets -m "not engine"
 
 test-engines: test-dask test-spark test-ray  ## run the tests that start a cluster: Dask, Spark, Ray (installs Ray)
 
@@ -38,7 +39,7 @@ test-ray: $(READY)
 	$(BIN)/python -m pip install --quiet --editable ".[ray]"
 	$(BIN)/python -m pytest -q tests/engines/test_ray.py
 
-check: lint types test test-cortex-m0 test-dask test-spark  ## what CI runs: format, lint, types, tests, a sensor's microcontroller, Dask, Spark
+check: lint types strict test test-sanitizers test-cortex-m0 test-dask test-spark  ## what CI runs: format, lint, types, tests, sanitizers, a sensor's microcontroller, Dask, Spark
 
 format: $(READY)  ## rewrite the code in house style
 	$(BIN)/ruff format $(CODE)
@@ -51,22 +52,34 @@ lint: $(READY)
 types: $(READY)
 	$(BIN)/mypy
 
+strict: $(READY)  ## the C core without a warning, by each of gcc and clang that is here
+	for compiler in gcc clang; do command -v $$compiler >/dev/null || continue; \
+	    CC=$$compiler $(BIN)/cmake -S . -B build/strict-$$compiler -G Ninja -DQCKM_STRICT=ON --log-level=NOTICE && \
+	    $(BIN)/cmake --build build/strict-$$compiler || exit 1; done
+
+test-sanitizers: $(READY)  ## the kernels' tests with AddressSanitizer and UndefinedBehaviorSanitizer, threads with ThreadSanitizer
+	tests/install-tools.sh compiler
+	tests/kernels/sanitized.sh $(BIN)
+
+test-wheel: $(READY)  ## sdist and wheel in a clean environment, with a C compiler and without; WHEEL_PYTHON=python3.13 for another Python
+	$(BIN)/python -m pytest -q tests/packaging
+
 test-lowest: pyproject.toml tests/lowest.txt  ## run the tests with the oldest dependencies we promise
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --upgrade pip
-	.venv-lowest/bin/python -m pip install --quiet --requirement tests/lowest.txt --editable .
-	.venv-lowest/bin/python -m pytest -q -n 2 --dist loadfile
+	tests/with-compiler.sh $(abspath .venv-lowest)/bin/python .venv-lowest/bin/python -m pip install --quiet --requirement tests/lowest.txt --editable .
+	.venv-lowest/bin/python -m pytest -q -n 2 --dist loadfile --ignore tests/packaging
 
 test-browser: $(READY)  ## look at the report in headless Chromium (Debian: apt-get install chromium chromium-driver)
 	command -v chromium >/dev/null || { apt-get update && apt-get install --yes chromium chromium-driver; }
 	$(BIN)/python -m pytest -q tests/browser
 
 test-cortex-m0: $(READY)  ## the sensor's encoder on an emulated Cortex-M0 (installs Debian's tools)
-	tests/sensor/install-tools.sh cortex-m
+	tests/install-tools.sh cortex-m
 	$(BIN)/python -m pytest -q -rs tests/targets -k cortex-m0
 
-test-targets: $(READY)  ## the same on Cortex-M0, M3, M4, AVR, RISC-V, and as simulated hardware
-	tests/sensor/install-tools.sh host cortex-m avr riscv verilog
+test-targets: $(READY)  ## the same on Cortex-M0, M3, M4, AVR, RISC-V, and as simulated hardware; the core on emulated ARM and s390x
+	tests/install-tools.sh host cpus cortex-m avr riscv verilog
 	$(BIN)/python -m pytest -q -rs tests/sensor tests/targets
 
 kills: $(READY)  ## kill -9 a resumable sketch 200 times, and compare the bytes
@@ -77,7 +90,7 @@ experiments: $(READY)  ## measure again all that experiments/results holds (hour
 	cd experiments && ../$(BIN)/python -m decoder
 
 sensor-cost: $(READY)  ## flash, RAM and instructions of the sensor's encoder; rewrites experiments/results/sensor_*.csv (ten minutes)
-	tests/sensor/install-tools.sh cortex-m avr riscv verilog
+	tests/install-tools.sh cortex-m avr riscv verilog
 	cd experiments && ../$(BIN)/python sensor_cost.py && ../$(BIN)/python sensor_gates.py
 
 paper: $(READY)  ## the paper's figures, 100 trials a cell (hours; resumes); FEATURES=mnist_spectral.npz for figure 3

@@ -51,7 +51,7 @@ def read_alone(path: Path) -> float:
 def sketch_alone(operator: qckm.SketchOperator, rows: int, n: int) -> float:
     """Return the seconds the kernel takes for so many rows that are in memory."""
     X = np.random.default_rng(0).normal(size=(1 << 20, n)).astype(np.float32)
-    operator.sketch(X[:1000])  # compiles
+    operator.sketch(X[:1000])  # the core is loaded
     began = time.perf_counter()
     for start in range(0, rows, len(X)):
         operator.sketch(X[: min(len(X), rows - start)])

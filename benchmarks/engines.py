@@ -54,7 +54,7 @@ def processor_time():
 
 def measure(started, sketch, tiny=None, moved=None, driver=None):
     ready = time.perf_counter()
-    sketch(PATHS[:1])  # compiled, loaded, warm
+    sketch(PATHS[:1])  # loaded, warm
     began, cpu = time.perf_counter(), processor_time()
     found = sketch(PATHS)
     seconds, cpu = time.perf_counter() - began, processor_time() - cpu

@@ -6,20 +6,20 @@ import os
 import platform
 from pathlib import Path
 
-import numba
 import numpy as np
 import sklearn
-from qckm.kernels.instructions import HERE
 from threadpoolctl import threadpool_info
+
+from qckm.kernels import library
 
 
 def describe() -> str:
     """Return the machine and the versions in one line."""
     blas = next((lib for lib in threadpool_info() if lib["user_api"] == "blas"), {})
+    algebra = f"{blas.get('internal_api', 'no BLAS')} {blas.get('version', '')} ({blas.get('architecture', '?')})"
     return (
-        f"{_processor()}, {len(os.sched_getaffinity(0))} cores, kernels for {HERE.name}; {platform.system()}, "
-        f"Python {platform.python_version()}, NumPy {np.__version__} with {blas.get('internal_api', 'no BLAS')} "
-        f"{blas.get('version', '')} ({blas.get('architecture', '?')}), numba {numba.__version__}, "
+        f"{_processor()}, {len(os.sched_getaffinity(0))} cores, kernels for {library.instructions()}; "
+        f"{platform.system()}, Python {platform.python_version()}, NumPy {np.__version__} with {algebra}, "
         f"scikit-learn {sklearn.__version__}"
     )
 

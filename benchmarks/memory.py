@@ -19,7 +19,7 @@ def anonymous():
     return int(re.search(r"RssAnon:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024
 
 op = qckm.SketchOperator.draw(10, 1000, 3.0, random_state=0)
-op.sketch(np.zeros((10, 10), np.float32))  # compiled, or read from the cache
+op.sketch(np.zeros((10, 10), np.float32))  # the core is loaded, the kernel laid out
 before, peak, done = anonymous(), 0.0, threading.Event()
 
 def watch():

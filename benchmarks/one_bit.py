@@ -11,7 +11,7 @@ from benchmarks.timing import Row, Rows, ratio
 
 M = 1000
 SINGLE = {5: 1.1, 10: 1.5, 20: 1.7, 50: 1.9, 100: 2.0, 784: 2.0}
-PAIRED = {3: 0.55, 10: 1.15, 20: 1.45, 100: 1.9}
+PAIRED = {3: 0.75, 10: 1.45, 20: 1.6, 100: 2.05}
 
 
 def rows() -> Rows:

@@ -1,7 +1,7 @@
 """What a sample costs on a device: flash, RAM, instructions and bits sent, for qckm and for what one might do instead.
 
 Programs for three features, compiled for size. Instructions are counted by qemu, cycles of AVR by its own timer under
-simavr; the stack is measured, not estimated. `tests/sensor/install-tools.sh cortex-m avr riscv` installs the tools.
+simavr; the stack is measured, not estimated. `tests/install-tools.sh cortex-m avr riscv` installs the tools.
 "Exponential" wants a C library's sine, too: libnewlib-arm-none-eabi, avr-libc.
 """
 

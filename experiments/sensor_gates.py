@@ -1,6 +1,6 @@
 """What the one-bit channel takes as hardware: cells by yosys, as plain gates and on a small FPGA (iCE40).
 
-`tests/sensor/install-tools.sh verilog` installs yosys.
+`tests/install-tools.sh verilog` installs yosys.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def cells(m: int, recipe: str) -> dict[str, int]:
 
 def main() -> None:
     if shutil.which("yosys") is None:
-        raise SystemExit("yosys is not installed: tests/sensor/install-tools.sh verilog")
+        raise SystemExit("yosys is not installed: tests/install-tools.sh verilog")
     results = []
     for what, target, top, recipe, m in RUNS:
         found = cells(m, recipe.format(top=top))

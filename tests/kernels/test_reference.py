@@ -54,3 +54,8 @@ def test_bits_are_packed_little_bit_first():
     contributions = np.array([[1, -1, 1, 1, 1, 1, 1, 1, -1]], np.int16)
     assert reference.pack_bits(contributions).tolist() == [[0b10, 0b1]]
     np.testing.assert_array_equal(reference.unpack_bits(reference.pack_bits(contributions), 9), contributions)
+
+
+def test_no_rows_have_no_phases():
+    signs = np.ones((2, 3, 128), np.int8)
+    assert reference.mix(np.empty((0, 5), np.int16), signs, np.ones(5, np.int32), 200).shape == (0, 200)

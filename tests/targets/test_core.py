@@ -13,8 +13,7 @@ from qckm.kernels import reference
 from qckm.kernels.compiled import _is_exact_in_float32, _kind_of
 
 HERE = Path(__file__).parent
-CORE = Path(qckm.__file__).parent / "kernels" / "core"
-MACHINES = {"aarch64": ("aarch64", ">", "neon"), "s390x": ("s390x", ">", "plain")}
+CORE = HERE.parents[1] / "src" / "qckm" / "kernels" / "core"
 N_CASES = 120
 
 

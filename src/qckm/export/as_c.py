@@ -1,6 +1,7 @@
 """From an operator to one C99 header that computes the same bits (docs/sensor.md).
 
-The C lies in c/, as plain C with the prefix `qckm_`; here it gets the operator's numbers and the user's prefix.
+The C lies in c/, as plain C with the prefix `qckm_`, and its arithmetic is that of the kernels' core; here it gets the
+operator's numbers and the user's prefix.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterable
-from importlib import resources
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,7 @@ COUNTER_BITS = (16, 32)
 SELF_TESTS = 16  # rows
 LONGEST_PAYLOAD = 1 << 20  # bytes of a message (docs/wire-format.md)
 GREATEST_ORIGIN = 65535  # 32768 + 32767: beyond, every reading would be clipped
+_HERE = Path(__file__).parent
 _COMMON = ("encode.h", "sample.h", "counters.h", "wire.h", "self_test.h")
 
 
@@ -90,6 +92,7 @@ def render_c(
     parts = [
         _opening(operator, regenerate, counter_bits),
         _part("portability.h"),
+        _arithmetic(),
         _common_tables(operator, origin),
         tables,
         _part("regenerated.h" if regenerate else "stored.h"),
@@ -241,4 +244,10 @@ def _wrapped(words: str, indent: str) -> str:
 
 
 def _part(name: str) -> str:
-    return resources.files("qckm.export").joinpath("c", name).read_text("ascii")
+    return (_HERE / "c" / name).read_text("ascii")
+
+
+def _arithmetic() -> str:
+    """Return what the kernels do with codes and phases; signatures of more than a bit are left out."""
+    text = (_HERE.parent / "kernels" / "core" / "arithmetic.h").read_text("ascii")
+    return text[text.index("/* ---- From codes") : text.index("/* ---- Other signatures")].rstrip() + "\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from importlib import resources
+from pathlib import Path
 
 from qckm.common import atomic
 from qckm.export.as_c import require_exportable
@@ -32,7 +32,7 @@ def render_verilog(operator: Operator, prefix: str = PREFIX) -> str:
     """
     require_prefix(prefix)
     require_exportable(operator)
-    channel = resources.files("qckm.export").joinpath("channel.v").read_text("ascii")
+    channel = (Path(__file__).parent / "channel.v").read_text("ascii")
     return with_prefix(f"{channel}\n{_encoder(operator)}", prefix)
 
 

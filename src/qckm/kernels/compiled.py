@@ -43,7 +43,7 @@ class CompiledSketcher:
 
     def sum(self, rows: npt.NDArray[Any], weights: Int64s | None = None, n_jobs: int | None = None) -> Summary:
         """Sum the contributions of rows (rows, n), each as often as its weight says."""
-        kernel, heavy = self._for_sums, None if weights is None else np.ascontiguousarray(weights, np.int64)
+        kernel, heavy = self._for_sums, None if weights is None else np.require(weights, np.int64, ["C", "A"])
 
         def work(tasks: Iterable[slice]) -> Summary:
             found = Summary.start(self._measurement)
@@ -113,7 +113,7 @@ class _Kernel:
             arrays["frequencies"] = codes
         else:
             arrays |= {"signs": codes.signs, "factors": codes.factors, "radii": codes.radii}
-        held = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        held = {name: np.require(array, requirements=["C", "A"]) for name, array in arrays.items()}
         spec = Spec(
             n=len(steps),
             m=len(measurement.dither_codes),

@@ -66,8 +66,8 @@ class Totals(ctypes.Structure):
 
 @cache
 def load() -> Any:
-    """Return the library, or None where it was not built: no C compiler, or a platform that it does not know."""
-    path = _find()
+    """Return the library, or None: there was no C compiler, the platform is unknown to it, or NumPy was asked for."""
+    path = None if is_declined() else _find()
     if path is None:
         return None
     library = ctypes.CDLL(str(path))
@@ -85,9 +85,15 @@ def load() -> Any:
     wanted = os.environ.get("QCKM_INSTRUCTIONS")
     if wanted and not library.qckm_use(wanted.lower().encode()):
         raise QckmError(
-            f"QCKM_INSTRUCTIONS={wanted}: expected what this CPU has of avx512vnni, avx512, avx2, ssse3, neon, plain."
+            f"QCKM_INSTRUCTIONS={wanted}: expected numpy, or what this CPU has of avx512vnni, avx512, avx2, ssse3, "
+            "neon, plain."
         )
     return library
+
+
+def is_declined() -> bool:
+    """Whether NumPy is to do the library's work, library or not."""
+    return os.environ.get("QCKM_INSTRUCTIONS", "").lower() == "numpy"
 
 
 def instructions() -> str:

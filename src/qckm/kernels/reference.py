@@ -99,7 +99,7 @@ def mix(codes: npt.NDArray[Any], signs: npt.NDArray[np.int8], factors: Int32s, m
     values[:, :, : codes.shape[1]] = (codes.astype(np.int64) * factors)[:, np.newaxis]
     for diagonal in range(3):
         values = hadamard(values * signs[:, diagonal])
-    return values.reshape(len(codes), -1)[:, :m]
+    return values.reshape(len(codes), blocks * size)[:, :m]
 
 
 def project_structured(

@@ -12,6 +12,12 @@ import numpy.typing as npt
 from qckm.common.arrays import Bytes, Floats, Int64s
 from qckm.kernels import library
 
+_MISSING = (
+    "The compiled kernels of qckm are missing: there was no C compiler when it was installed, or none for this "
+    "platform. Results are the same, but sketching is many times slower. Install gcc or clang, then reinstall qckm: "
+    "pip install --force-reinstall --no-deps --no-cache-dir --no-binary qckm qckm."
+)
+
 
 class SlowKernelWarning(UserWarning):
     """The compiled kernels are missing: sketches come out the same, many times slower."""
@@ -85,13 +91,8 @@ def make_sketcher(measurement: Measurement) -> Sketcher:
     if library.load() is None:
         from qckm.kernels.portable import PortableSketcher
 
-        warnings.warn(
-            "The compiled kernels of qckm are missing: there was no C compiler when it was installed, or none for this "
-            "platform. Results are the same, but sketching is many times slower. Install gcc or clang, then "
-            "reinstall qckm: pip install --force-reinstall --no-binary qckm qckm.",
-            SlowKernelWarning,
-            stacklevel=2,
-        )
+        if not library.is_declined():
+            warnings.warn(_MISSING, SlowKernelWarning, stacklevel=2)
         return PortableSketcher(measurement)
     from qckm.kernels.compiled import CompiledSketcher
 

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from operator import index
 from threading import Lock
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 from qckm.errors import OperatorError
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 Result = TypeVar("Result")
 
@@ -64,6 +66,8 @@ def _work(work: Callable[[Tasks], Result], tasks: Tasks) -> Result:
 
 
 def _pool() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor  # with its logging, a tenth of the time that importing us takes
+
     # Threads are only made when they are needed and none is idle: the pool is as large as the largest n_jobs so far.
     return _pools.setdefault(os.getpid(), ThreadPoolExecutor(max_workers=1024, thread_name_prefix="qckm"))
 

@@ -3,25 +3,16 @@
 /* The code of one reading, counted from the origin; clipped to +-32767, and said so. */
 QCKM_FUNCTION int16_t qckm_code(size_t k, int16_t reading, int *clipped)
 {
-    int32_t code = (int32_t)reading - QCKM_ORIGIN_OF(k);
-    if (code > INT32_C(32767)) {
-        code = INT32_C(32767);
-        *clipped = 1;
-    } else if (code < INT32_C(-32767)) {
-        code = INT32_C(-32767);
-        *clipped = 1;
-    }
-    return (int16_t)code;
+    return qckm_clip((int32_t)reading - QCKM_ORIGIN_OF(k), clipped);
 }
 
-/* The measurements of frequency j: bit 23 of the phase a quarter turn on, 0 where the cosine is positive. */
+/* The measurements of frequency j: at its phase, and a quarter turn on. */
 QCKM_FUNCTION void qckm_put_bits(uint8_t *bits, size_t j, uint32_t phase)
 {
-    const uint32_t quarter = UINT32_C(1) << 22;
-    bits[j >> 3] = (uint8_t)(bits[j >> 3] | (((phase + quarter) >> 23 & 1u) << (j & 7u)));
+    bits[j >> 3] = (uint8_t)(bits[j >> 3] | qckm_bit(phase) << (j & 7u));
 #if QCKM_PAIRED
     j += QCKM_FREQUENCIES;
-    bits[j >> 3] = (uint8_t)(bits[j >> 3] | (((phase + 2u * quarter) >> 23 & 1u) << (j & 7u)));
+    bits[j >> 3] = (uint8_t)(bits[j >> 3] | qckm_bit(phase + QCKM_QUARTER_TURN) << (j & 7u));
 #endif
 }
 

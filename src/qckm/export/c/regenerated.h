@@ -94,7 +94,7 @@ QCKM_FUNCTION uint32_t qckm_phase(const int16_t *codes, size_t j)
         for (k = 0; k < QCKM_FEATURES; k++) {
             const int16_t component = qckm_component(&state);
             squares += (uint32_t)((int32_t)component * (int32_t)component);
-            phase += (uint32_t)((int32_t)codes[k] * (int32_t)qckm_scaled(component, k));
+            phase = qckm_turned(phase, codes[k], qckm_scaled(component, k));
         }
     } while (!qckm_keep(squares));
     return phase;

@@ -18,10 +18,10 @@ QCKM_FUNCTION void qckm_sample_start(qckm_sample *sample)
 /* Take the reading of feature k, in steps: each feature once, in any order. */
 QCKM_FUNCTION void qckm_sample_feature(qckm_sample *sample, size_t k, int16_t reading)
 {
-    const int32_t code = qckm_code(k, reading, &sample->clipped);
+    const int16_t code = qckm_code(k, reading, &sample->clipped);
     size_t j;
     for (j = 0; j < QCKM_FREQUENCIES; j++) {
-        sample->phases[j] += (uint32_t)(code * (int32_t)qckm_frequency(j, k));
+        sample->phases[j] = qckm_turned(sample->phases[j], code, qckm_frequency(j, k));
     }
 }
 

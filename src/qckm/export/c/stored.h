@@ -16,7 +16,7 @@ QCKM_FUNCTION uint32_t qckm_phase(const int16_t *codes, size_t j)
     uint32_t phase = qckm_dither_of(j);
     size_t k;
     for (k = 0; k < QCKM_FEATURES; k++) {
-        phase += (uint32_t)((int32_t)codes[k] * (int32_t)qckm_frequency(j, k));
+        phase = qckm_turned(phase, codes[k], qckm_frequency(j, k));
     }
     return phase;
 }

@@ -1,7 +1,6 @@
 /*
  * The arithmetic of qckm, version 1 (docs/arithmetic.md): phases are integers, so that bits do not depend on who
- * computes them. Included by the kernels, by the header that op.export_c writes for a sensor, by the page that runs in
- * a browser, and by the CUDA source. C99, no library.
+ * computes them. The kernels include it, and op.export_c copies its first part into the header for a sensor. C99, no library.
  */
 #ifndef QCKM_ARITHMETIC_H
 #define QCKM_ARITHMETIC_H
@@ -12,11 +11,12 @@
 #define QCKM_FUNCTION static inline
 #endif
 
+/* ---- From codes to phases and bits ------------------------------------------------------------------------------ */
+
 /* One turn is 2^24. Phases are uint32 that wrap: 2^32 is a multiple of a turn. */
 #define QCKM_TURN_BITS 24
 #define QCKM_QUARTER_TURN (UINT32_C(1) << (QCKM_TURN_BITS - 2))
 #define QCKM_CODE_LIMIT INT32_C(32767)
-#define QCKM_TABLE_BITS 12
 
 /* A code within +-32767; *clipped becomes 1 where it was not. */
 QCKM_FUNCTION int16_t qckm_clip(int32_t code, int *clipped)
@@ -43,6 +43,10 @@ QCKM_FUNCTION uint32_t qckm_bit(uint32_t phase)
 {
     return (phase + QCKM_QUARTER_TURN) >> (QCKM_TURN_BITS - 1) & 1u;
 }
+
+/* ---- Other signatures ------------------------------------------------------------------------------------------- */
+
+#define QCKM_TABLE_BITS 12
 
 /* Which of the 4096 entries of a signature's table a phase falls on. */
 QCKM_FUNCTION uint32_t qckm_part(uint32_t phase)

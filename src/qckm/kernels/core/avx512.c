@@ -1,18 +1,8 @@
-/* x86 with AVX-512 F and BW. */
+/* x86 with AVX-512 F, BW, VL and DQ. */
 #if defined(__x86_64__)
 #define NAME "avx512"
 #define SET qckm_avx512
 #include "avx512_inc.h"
-
-INLINE words multiply_add(words total, shorts pair, shorts frequencies)
-{
-    return total + (words)_mm512_madd_epi16((__m512i)pair, (__m512i)frequencies);
-}
-
-INLINE words add_pairs(words total, shorts values)
-{
-    return multiply_add(total, values, 1 - (shorts){0});
-}
 
 INLINE words count_negative(words counter, bytes tops)
 {

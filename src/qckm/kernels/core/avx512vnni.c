@@ -4,16 +4,6 @@
 #define SET qckm_avx512vnni
 #include "avx512_inc.h"
 
-INLINE words multiply_add(words total, shorts pair, shorts frequencies)
-{
-    return (words)_mm512_dpwssd_epi32((__m512i)total, (__m512i)pair, (__m512i)frequencies);
-}
-
-INLINE words add_pairs(words total, shorts values)
-{
-    return multiply_add(total, values, 1 - (shorts){0});
-}
-
 /* The bytes' top bits, 128 each, are added up by lane: an int32 holds millions of rows. */
 INLINE words count_negative(words counter, bytes tops)
 {

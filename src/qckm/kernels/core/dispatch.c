@@ -3,47 +3,48 @@
 
 #include "kernel.h"
 
+/* What a set needs: bits of CPUID, ECX of leaf 1, EBX and ECX of leaf 7, and of XCR0, the registers that the system saves. */
+typedef struct {
+    const qckm_set *set;
+    uint32_t first_c, seventh_b, seventh_c, saved;
+} candidate;
+
 #if defined(__x86_64__)
-static int has_vnni(void)
-{
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vnni");
-}
+#include <cpuid.h>
 
-static int has_avx512(void)
-{
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
-}
+#define AVX512_ALL ((uint32_t)(bit_AVX512F | bit_AVX512DQ | bit_AVX512BW) | (uint32_t)bit_AVX512VL)
+enum { AVX_SAVED = 0x06, AVX512_SAVED = 0xE6 };
 
-static int has_avx2(void)
+/* Not __builtin_cpu_supports: it wants a part of the compiler's own library that zig does not have. */
+static int is_supported(const candidate *wanted)
 {
-    return __builtin_cpu_supports("avx2");
+    uint32_t a, b, c = 0, d, seventh_b = 0, seventh_c = 0, saved = 0; /* leaves that are not there stay 0 */
+    (void)__get_cpuid(1, &a, &b, &c, &d);
+    (void)__get_cpuid_count(7, 0, &a, &seventh_b, &seventh_c, &d);
+    if (c & bit_OSXSAVE) {
+        __asm__("xgetbv" : "=a"(saved), "=d"(d) : "c"(0));
+    }
+    return !(wanted->first_c & ~c) && !(wanted->seventh_b & ~seventh_b) && !(wanted->seventh_c & ~seventh_c)
+        && !(wanted->saved & ~saved);
 }
-
-static int has_ssse3(void)
+#else
+static int is_supported(const candidate *wanted)
 {
-    return __builtin_cpu_supports("ssse3");
+    return wanted->set != NULL;
 }
 #endif
-
-static int always(void)
-{
-    return 1;
-}
 
 /* The best first. */
-static const struct {
-    const qckm_set *set;
-    int (*supported)(void);
-} SETS[] = {
+static const candidate SETS[] = {
 #if defined(__x86_64__)
-    {&qckm_avx512vnni, has_vnni},
-    {&qckm_avx512, has_avx512},
-    {&qckm_avx2, has_avx2},
-    {&qckm_ssse3, has_ssse3},
+    {&qckm_avx512vnni, 0, AVX512_ALL, bit_AVX512VNNI, AVX512_SAVED},
+    {&qckm_avx512, 0, AVX512_ALL, 0, AVX512_SAVED},
+    {&qckm_avx2, 0, bit_AVX2, 0, AVX_SAVED},
+    {&qckm_ssse3, bit_SSSE3, 0, 0, 0},
 #elif defined(__aarch64__)
-    {&qckm_neon, always},
+    {&qckm_neon, 0, 0, 0, 0},
 #endif
-    {&qckm_plain, always},
+    {&qckm_plain, 0, 0, 0, 0},
 };
 
 /* Threads that ask for it at once find the same. */
@@ -53,7 +54,7 @@ const qckm_set *qckm_set_in_use(void)
 {
     const qckm_set *set = in_use;
     for (size_t i = 0; !set; i++) {
-        set = SETS[i].supported() ? SETS[i].set : NULL;
+        set = is_supported(&SETS[i]) ? SETS[i].set : NULL;
     }
     in_use = set;
     return set;
@@ -69,10 +70,7 @@ const char *qckm_instructions(void)
 int qckm_use(const char *instructions)
 {
     for (size_t i = 0; i < sizeof SETS / sizeof *SETS; i++) {
-        if (!strcmp(SETS[i].set->name, instructions)) {
-            if (!SETS[i].supported()) {
-                return 0;
-            }
+        if (!strcmp(SETS[i].set->name, instructions) && is_supported(&SETS[i])) {
             in_use = SETS[i].set;
             return 1;
         }

@@ -29,12 +29,6 @@ INLINE shorts rounding_product(shorts a, shorts b)
     return (shorts)vqrdmulhq_s16((int16x8_t)a, (int16x8_t)b);
 }
 
-/* The even halves of one vector, the odd ones of another. */
-INLINE shorts alternate(shorts even, shorts odd)
-{
-    return (shorts)(((words)even & 0xFFFF) | ((words)odd & 0xFFFF0000));
-}
-
 INLINE shorts magnitude(shorts values)
 {
     return (shorts)vabsq_s16((int16x8_t)values);

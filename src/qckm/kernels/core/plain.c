@@ -29,12 +29,6 @@ INLINE shorts rounding_product(shorts a, shorts b)
     return products;
 }
 
-/* The even halves of one vector, the odd ones of another. */
-INLINE shorts alternate(shorts even, shorts odd)
-{
-    return (shorts)(((words)even & 0xFFFF) | ((words)odd & 0xFFFF0000));
-}
-
 INLINE shorts magnitude(shorts values)
 {
     const shorts sign = values >> 15;

@@ -144,7 +144,7 @@ static int is_finite_row(const qckm_kernel *kernel, const qckm_rows *rows, const
 }
 
 /*
- * Code the rows of a block, but those of weight 0; return how many, or QCKM_DONE minus 1 minus the number, in the block, of
+ * Code the rows of a block, but those of weight 0; return how many, or QCKM_NO_MEMORY minus 1 minus the number, in the block, of
  * a row that is not finite. Clipped rows are rare: they are looked for only where the coding says that there are some.
  */
 static int64_t code_block(const qckm_kernel *kernel, workspace *work, const qckm_rows *rows, const int64_t *weights,
@@ -153,32 +153,30 @@ static int64_t code_block(const qckm_kernel *kernel, workspace *work, const qckm
     const int64_t n = kernel->n, size = work->single ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
     const qckm_coding *coding = work->single ? &kernel->singles : &kernel->doubles;
     const char *data = rows->data + first * rows->row_bytes;
-    int64_t row_bytes = rows->row_bytes, kept = height;
+    int64_t row_bytes = rows->row_bytes, kept = height, end = height; /* the first row known not to be finite */
     int clipped;
     if (work->buffer) {
         kept = 0;
-        for (int64_t r = 0; r < height; r++) {
+        for (int64_t r = 0; r < end; r++) {
             const char *row = data + r * rows->row_bytes;
-            if (weights && !weights[first + r]) {
-                if (!is_finite_row(kernel, rows, row, &clipped)) {
-                    return QCKM_NO_MEMORY - 1 - r;
-                }
-                continue; /* a row of weight 0 is no row, and must not widen the bounds */
+            if (!weights || weights[first + r]) {
+                copy_row(work, rows, row, n, work->buffer + kept++ * n * size);
+            } else if (!is_finite_row(kernel, rows, row, &clipped)) { /* nor may it widen the bounds */
+                end = r;
             }
-            copy_row(work, rows, row, n, work->buffer + kept++ * n * size);
         }
         data = work->buffer;
         row_bytes = n * size;
     }
     const int flagged = (work->single ? kernel->set->code_singles : kernel->set->code_doubles)(
         coding, &work->room, data, kept, row_bytes, n, work->codes);
-    for (int64_t r = 0; flagged && r < height; r++) {
+    for (int64_t r = 0; flagged && r < end; r++) {
         if (!is_finite_row(kernel, rows, rows->data + (first + r) * rows->row_bytes, &clipped)) {
-            return QCKM_NO_MEMORY - 1 - r;
+            end = r;
         }
         *saturated += clipped ? (weights ? weights[first + r] : 1) : 0;
     }
-    return kept;
+    return end < height ? QCKM_NO_MEMORY - 1 - end : kept;
 }
 
 /* Add the contributions of coded rows, so many times each: rows at the origin fill up the last tile, and are taken off. */

@@ -41,6 +41,16 @@ INLINE int32_t pair_at(const int16_t *codes)
     return pair;
 }
 
+/* The even halves of one vector, the odd ones of another. */
+INLINE shorts alternate(shorts even, shorts odd)
+{
+#if defined(BLEND)
+    return (shorts)BLEND((MM_VECTOR)even, (MM_VECTOR)odd);
+#else
+    return (shorts)(((words)even & 0xFFFF) | ((words)odd & 0xFFFF0000));
+#endif
+}
+
 INLINE words splat(int32_t value)
 {
     return (uint32_t)value - (words){0};

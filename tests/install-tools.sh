@@ -1,7 +1,7 @@
 #!/bin/sh
-# Install the compilers and emulators that tests of the sensor need and that are missing: Debian packages, if we may.
+# Install the compilers and emulators that the core and tests need and that are missing: Debian packages, if we may.
 # Where we may not, say so: the tests that need them skip, and say so too.
-#   install-tools.sh host|cortex-m|avr|riscv|verilog ...
+#   install-tools.sh compiler|host|cpus|cortex-m|avr|riscv|verilog ...
 packages=
 need() {  # need PACKAGES COMMAND...: ask for the packages if a command is missing
     wanted=$1
@@ -12,6 +12,12 @@ need() {  # need PACKAGES COMMAND...: ask for the packages if a command is missi
 }
 for target in "$@"; do
     case $target in
+        compiler) need "gcc libc6-dev" gcc ;;
+        cpus)
+            need "gcc-aarch64-linux-gnu libc6-dev-arm64-cross" aarch64-linux-gnu-gcc
+            need "gcc-s390x-linux-gnu libc6-dev-s390x-cross" s390x-linux-gnu-gcc
+            need qemu-user-static qemu-aarch64-static qemu-s390x-static
+            ;;
         host)
             need "gcc libc6-dev" gcc
             need g++ g++

@@ -1,0 +1,19 @@
+#!/bin/sh
+# Run the C core with sanitizers: its tests with those for addresses and undefined behaviour, its threads with the one for races.
+#   sanitized.sh BIN, the folder of Python and CMake
+set -e
+bin=$1
+build() {  # build FOLDER SANITIZERS
+    CC=gcc "$bin/cmake" -S . -B "$1" -G Ninja -DQCKM_STRICT=ON "-DQCKM_SANITIZE=$2" --log-level=NOTICE
+    "$bin/cmake" --build "$1"
+}
+
+build build/sanitized-threads thread
+gcc -std=c11 -g -Wall -Wextra -Werror -fsanitize=thread -Isrc/qckm/kernels/core tests/kernels/threads.c \
+    build/sanitized-threads/qckm_core.so -lpthread -o build/sanitized-threads/threads
+build/sanitized-threads/threads
+
+build build/sanitized address,undefined
+# Python is not built with the sanitizer, so its library is loaded first; Python leaves memory to the system when it ends.
+ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$(gcc -print-file-name=libasan.so) QCKM_CORE=$PWD/build/sanitized/qckm_core.so \
+    "$bin/python" -m pytest -q -p no:cacheprovider tests/kernels
