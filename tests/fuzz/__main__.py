@@ -83,7 +83,9 @@ def summary(path: Path) -> list[str]:
         for row in csv.DictReader(file):
             total.update({key: int(row[key]) for key in COLUMNS[3:]})
     found = ", ".join(f"{total[kind]} {kind}" for kind in FINDINGS)
-    words = f"{total['inputs']} inputs: {total[LOADED]} loaded, {total[REFUSED]} refused, {total['other']} other; {found}"
+    words = (
+        f"{total['inputs']} inputs: {total[LOADED]} loaded, {total[REFUSED]} refused, {total['other']} other; {found}"
+    )
     return [f"recorded so far, in {path.relative_to(ROOT)}: {words}"]
 
 

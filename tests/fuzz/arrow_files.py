@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from fuzz.mutations import mutate_bytes, mutate_in_place
-from fuzz.reading import MOST_ROWS, check_rows, dice_of, outcome_of, pipe_of, require_same
+from fuzz.reading import MOST_ROWS, check_rows, dice_of, numbers_of, outcome_of, pipe_of, require_same
 from qckm.sources.ipc import open_arrow_stream
 
 _RNG = np.random.default_rng(0)
@@ -109,11 +109,5 @@ def check(data: bytes, folder: Path) -> None:
     open_ = pa.ipc.open_stream if data.startswith(_MARK) else pa.ipc.open_file
     places = [open_(io.BytesIO(data)).schema.names.index(name) for name in source.selection.names]
     table = open_(io.BytesIO(data), options=pa.ipc.IpcReadOptions(included_fields=places)).read_all()
-    expected = [_numbers(table.column(name)) for name in source.selection.names]
+    expected = [numbers_of(table.column(name)) for name in source.selection.names]
     require_same(rows, np.stack(expected, axis=1).reshape(rows.shape))
-
-
-def _numbers(column: pa.ChunkedArray) -> np.ndarray:
-    """Return a column as floats, value by value: the slowest way there is."""
-    with np.errstate(all="ignore"):
-        return np.array([np.nan if value is None else float(value) for value in column.to_pylist()], np.float64)

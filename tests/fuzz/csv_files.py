@@ -29,7 +29,21 @@ _PIECES = (
     b"1_000", b"\xe9", b"\xc3\xa9", _BOM, b"1,2,3\n", b"4,5,6\n", b"1e400", b"\xef\xbc\x91", b'" 1"', b'"1" ', b'"\r"',
     b"\x0b", b"\x1c", b"\xc2\x85", b"\x1a", b"'", b"\\", b'\\"', b"0x1", b"1e", b"-", b"infinity", b"1.#IND",
 )  # fmt: skip
-_CELLS = (b"1", b"2.5", b'"3"', b'"x"', b"", b'"a,b"', b'"a""b"', b'5"', b"x", b'"a\nb"', b'"a\n\n,1"', b'"\r\n"', b'"""\n"""')
+_CELLS = (
+    b"1",
+    b"2.5",
+    b'"3"',
+    b'"x"',
+    b"",
+    b'"a,b"',
+    b'"a""b"',
+    b'5"',
+    b"x",
+    b'"a\nb"',
+    b'"a\n\n,1"',
+    b'"\r\n"',
+    b'"""\n"""',
+)
 EXAMPLES = {
     "plain": b"a,b\n1,2\n3,4\n",
     "no header": b"1;2\r\n3;4\r\n",

@@ -28,7 +28,25 @@ MODELS = {
     "one": Model(np.zeros((1, 1)), np.ones(1), np.zeros(1), np.ones(1), ('"',)),
 }
 EXAMPLES = {f"{name} {ending}": write(model) for name, model in MODELS.items() for ending, write in WRITERS.items()}
-_CELLS = ("", "0", "1", "-1", "1e999", "nan", "inf", "1_0", '"', '""', '"a\nb"', "unit", "é", "1e-320", "\x00", " 1", "0x1")
+_CELLS = (
+    "",
+    "0",
+    "1",
+    "-1",
+    "1e999",
+    "nan",
+    "inf",
+    "1_0",
+    '"',
+    '""',
+    '"a\nb"',
+    "unit",
+    "é",
+    "1e-320",
+    "\x00",
+    " 1",
+    "0x1",
+)
 
 
 def make(rng: random.Random) -> bytes:

@@ -13,7 +13,21 @@ from fuzz.reading import check_rows, dice_of, require_same
 
 _ROWS = np.random.default_rng(0).normal(size=(30, 3))
 _PREFIX = 10  # magic, version, and the length of the header
-_WORDS = ("True", "False", "'<f8'", "'>f4'", "'<i2'", "'|b1'", "'<u8'", "'<c16'", "'|O'", "'<M8[s]'", "'<f2'", "()", "(3,)")
+_WORDS = (
+    "True",
+    "False",
+    "'<f8'",
+    "'>f4'",
+    "'<i2'",
+    "'|b1'",
+    "'<u8'",
+    "'<c16'",
+    "'|O'",
+    "'<M8[s]'",
+    "'<f2'",
+    "()",
+    "(3,)",
+)
 
 
 def _npy(rows: np.ndarray) -> bytes:

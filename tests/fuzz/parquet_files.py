@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from fuzz import thrift_trees
 from fuzz.arrow_files import TABLES
 from fuzz.mutations import mutate_bytes
-from fuzz.reading import MOST_ROWS, check_rows, dice_of, require_same
+from fuzz.reading import MOST_ROWS, check_rows, dice_of, numbers_of, require_same
 
 _MAGIC = b"PAR1"
 # Of parquet.thrift: row groups, their columns, the metadata of one; in these, where pages begin and their size.
@@ -80,9 +80,5 @@ def check(data: bytes, folder: Path) -> None:
     source, rows = check_rows(path, dice_of(data))
     if len(rows) <= MOST_ROWS:
         table = pq.ParquetFile(path).read(columns=list(source.selection.names), use_threads=False)
-        expected = [_numbers(table.column(name)) for name in source.selection.names]
+        expected = [numbers_of(table.column(name)) for name in source.selection.names]
         require_same(rows, np.stack(expected, axis=1).reshape(rows.shape))
-
-
-def _numbers(column: pa.ChunkedArray) -> np.ndarray:
-    return np.array([np.nan if value is None else float(value) for value in column.to_pylist()], np.float64)

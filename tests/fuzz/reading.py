@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 import qckm
 from qckm.errors import SourceError
@@ -50,7 +51,8 @@ def read_all(source: Source, start: Position | None = None, rows_a_batch: int = 
         parts.append(batch.rows)
         if row > MOST_ROWS:
             break
-    return np.concatenate(parts)
+    with np.errstate(invalid="ignore"):  # NaNs that signal are NaNs
+        return np.concatenate(parts)
 
 
 def check_rows(path: Path, dice: random.Random) -> tuple[Source, np.ndarray]:
@@ -81,7 +83,8 @@ def outcome_of(open_table: Callable[[], Table]) -> tuple[Table | None, list[str]
         table = open_table()
         names = [column.name for column in table.columns()]
         parts = [rows for rows, _ in table.read(Selection(tuple(names)), 0, 7)]
-        return table, names, np.concatenate([np.empty((0, len(names))), *parts]), ""
+        with np.errstate(invalid="ignore"):
+            return table, names, np.concatenate([np.empty((0, len(names))), *parts]), ""
     except SourceError as error:
         return None, [], np.empty((0, 0)), str(error)
 
@@ -90,3 +93,11 @@ def pipe_of(data: bytes, dice: random.Random) -> Callable[[], Peekable]:
     """Return what opens the bytes as a pipe, once."""
     stream = Peekable(Pipe(data, dice))
     return lambda: stream
+
+
+def numbers_of(column: pa.ChunkedArray) -> np.ndarray:
+    """Return a column of Arrow's as floats, value by value: the slowest way there is."""
+    if pa.types.is_decimal(column.type):  # some that pyarrow can hold Python cannot
+        column = column.cast(pa.float64())
+    with np.errstate(invalid="ignore"):
+        return np.array([np.nan if value is None else float(value) for value in column.to_pylist()], np.float64)

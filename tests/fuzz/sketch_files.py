@@ -14,7 +14,22 @@ from qckm.operator import signatures
 from qckm.sketch import files
 from qckm.sketch.writing import MAGIC, PREAMBLE, layout
 
-ODD_FLOATS = (0.0, -0.0, 1.0, -1.0, 3.0, 2.0**-1074, 2.0**-500, 2.0**500, 1e300, np.inf, -np.inf, np.nan, 32767.0, 2.0**63)
+ODD_FLOATS = (
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    3.0,
+    2.0**-1074,
+    2.0**-500,
+    2.0**500,
+    1e300,
+    np.inf,
+    -np.inf,
+    np.nan,
+    32767.0,
+    2.0**63,
+)
 ODD_INTEGERS = (0, 1, -1, 32767, -32768, 2**15, 2**24 - 1, 2**24, 2**31 - 1, -(2**31), 2**62, -(2**63), 2**63 - 1)
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -64,7 +79,9 @@ def check(data: bytes, folder: Path) -> None:
     assert files.dumps(files.loads(again)) == again
     (header, payload), (written, rest) = split(data), split(again)
     assert written == {key: header[key] for key in written}, f"{header} is written as {written}"
-    for (name, before), (_, after) in zip(_arrays(header, payload).items(), _arrays(written, rest).items(), strict=True):
+    for (name, before), (_, after) in zip(
+        _arrays(header, payload).items(), _arrays(written, rest).items(), strict=True
+    ):
         same = (before == after).all() if name == "origin" else before.tobytes() == after.tobytes()  # -0.0 becomes 0.0
         assert same, f"{name} is written otherwise than it was read"
     if sketch.count:
