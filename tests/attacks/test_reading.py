@@ -18,8 +18,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import qckm
+from fuzz import thrift_trees
 from qckm.engines.blocks import blocks_of, vectors_of
-from qckm.errors import QckmError, RowsError, SourceError
+from qckm.errors import FileError, QckmError, RowsError, SourceError
+from qckm.models import Model, read_model, to_parquet
 from qckm.planning.sampling import sample_rows
 from qckm.sources.opening import open_source
 from qckm.sources.source import Position
@@ -488,3 +490,64 @@ def test_19_signaling_nans_and_numbers_too_large_are_bad_rows_without_a_warning(
         assert len(sample_rows(open_source(data), 9, np.random.default_rng(0))) == 4
     for data in (large, tmp_path / "large.npy", pa.table({"a": large[:, 0], "b": large[:, 1]})):
         assert np.isinf(read(data, dtype="float32")).sum() == 1
+
+
+# --- found by fuzzing (tests/fuzz) ---
+
+
+def other_parquet(change_footer=None, change_page=None, **options):
+    """A Parquet file of two groups of 25 rows, with other fields in its footer or in the last dictionary."""
+    out = io.BytesIO()
+    pq.write_table(pa.table({"a": np.arange(50.0), "b": np.arange(50.0)}), out, row_group_size=25, **options)
+    data = out.getvalue()
+    length = int.from_bytes(data[-8:-4], "little")
+    before, (footer, _) = data[: -8 - length], thrift_trees.parse(data[-8 - length : -8], 0)
+    if change_page:
+        column = {field[0]: field for field in thrift_trees.find(footer, 4, 1, 3)[2]}
+        start = column[11][2]  # of the dictionary
+        page, end = thrift_trees.parse(before, start)
+        change_page(page)
+        header = thrift_trees.write(page)
+        column[7][2] += len(header) - (end - start)
+        before = before[:start] + header + before[end:]
+    if change_footer:
+        change_footer(footer)
+    written = thrift_trees.write(footer)
+    return before + written + len(written).to_bytes(4, "little") + b"PAR1"
+
+
+def test_09_a_row_group_of_other_rows_than_its_columns_have_is_refused(tmp_path):
+    """Read group by group a row was lost, and read together the rows behind it moved up."""
+
+    def fewer(footer):
+        thrift_trees.find(footer, 4)[2][1][0][2][2] = 24  # the rows of the first group
+
+    (tmp_path / "well.parquet").write_bytes(other_parquet())
+    assert read(tmp_path / "well.parquet").shape == (50, 2)
+    (tmp_path / "lie.parquet").write_bytes(other_parquet(fewer))
+    with pytest.raises(SourceError, match=r"lie\.parquet: .*expected 24 values in each column of a row group, got 25"):
+        read(tmp_path / "lie.parquet")
+
+
+@pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
+def test_18_a_dictionary_of_more_entries_than_bytes_is_refused(tmp_path, compression):
+    """pyarrow allocates 16 GB for it before it finds 200 bytes."""
+
+    def claim(page):
+        thrift_trees.find(page, 7, 1)[2] = 2**31 - 1
+
+    (tmp_path / "lie.parquet").write_bytes(other_parquet(change_page=claim, compression=compression))
+    with pytest.raises(SourceError, match="got one of 2147483647 entries"):
+        read(tmp_path / "lie.parquet")
+
+
+def test_18_so_it_is_in_a_model():
+    out = io.BytesIO(to_parquet(Model(np.eye(2), np.ones(2) / 2, np.ones(2), np.ones(2))))
+    data = out.getvalue()
+    length = int.from_bytes(data[-8:-4], "little")
+    footer, _ = thrift_trees.parse(data[-8 - length : -8], 0)
+    start = next(field[2] for field in thrift_trees.find(footer, 4, 1, 3)[2] if field[0] == 11)
+    page, end = thrift_trees.parse(data, start)
+    thrift_trees.find(page, 7, 1)[2] = 2**31 - 1
+    with pytest.raises(FileError, match="got one of 2147483647 entries"):
+        read_model(data[:start] + thrift_trees.write(page) + data[end:], "m.parquet")

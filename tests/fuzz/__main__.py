@@ -33,7 +33,7 @@ def main() -> int:
     print(f"fuzzing {', '.join(names)} with seed {seed}", flush=True)
     start = time.monotonic()
     report = fuzz(names, seed, asked.inputs, asked.jobs, asked.kept)
-    print(*report.findings, *report.lines(), sep="\n")
+    print(*report.lines(), sep="\n")
     print(f"seed {seed}, {time.monotonic() - start:.0f} s")
     if asked.record:
         record(report, seed, RESULTS)

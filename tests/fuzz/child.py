@@ -1,6 +1,6 @@
 """Checks inputs one after the other, in a process of its own: `python -m fuzz.child JOB PROGRESS`.
 
-It says on standard output, a line of JSON each, what became of them. In the file PROGRESS there is the number of the input it
+It says on standard output, a line of JSON each, what became of them. The file PROGRESS holds the number of the input it
 is at, so that its parent knows it if the process dies.
 """
 

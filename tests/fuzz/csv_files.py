@@ -25,8 +25,9 @@ csv.field_size_limit(1 << 30)
 _BOM = b"\xef\xbb\xbf"
 _PIECES = (
     b"1", b"2.5", b"-3e2", b"+4", b".5", b"6.", b"x", b"27 inch", b"", b'"', b'""', b'"a"', b'"1"', b'"1,2"', b'"a\nb"',
-    b'"a""b"', b",", b",", b",", b";", b"\t", b"|", b"\n", b"\n", b"\n", b"\r\n", b"\r", b"\r", b" ", b"NA", b"nan", b"inf",
-    b"1_000", b"\xe9", b"\xc3\xa9", _BOM, b"1,2,3\n", b"4,5,6\n", b"1e400", b"\xef\xbc\x91", b'" 1"', b'"1" ', b'"\r"',
+    b'"a""b"', b",", b",", b",", b";", b"\t", b"|", b"\n", b"\n", b"\n", b"\r\n", b"\r", b"\r", b" ", b"NA", b"nan",
+    b"inf", b"1_000", b"\xe9", b"\xc3\xa9", _BOM, b"1,2,3\n", b"4,5,6\n", b"1e400", b"\xef\xbc\x91", b'" 1"', b'"1" ',
+    b'"\r"',
     b"\x0b", b"\x1c", b"\xc2\x85", b"\x1a", b"'", b"\\", b'\\"', b"0x1", b"1e", b"-", b"infinity", b"1.#IND",
 )  # fmt: skip
 _CELLS = (

@@ -7,15 +7,18 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from fuzz.child import Job, input_of
-from fuzz.limits import FINDINGS, Limits, target_of
+from fuzz.limits import FINDINGS, USUAL, Limits, target_of
 
 TESTS = Path(__file__).parents[1]
 BATCH = 5000  # inputs a child
+STARTING = 120  # seconds until a child checks its first input
+NOT_STARTED = (2**64 - 1).to_bytes(8, "little")  # where it says how far it has come
 MOST_FINDINGS = 30  # of a run: then it stops
 
 Said = tuple[int, str, str]  # the number of an input, what became of it, and, of a finding, how
@@ -55,27 +58,33 @@ class Report:
         return [*words, f"{'all':18}{total.total():>10}  {found}"]
 
 
-def fuzz(names: list[str], seed: int, count: int, jobs: int, kept: Path, limits: Limits = Limits()) -> Report:
-    """Check so many inputs of some targets, and keep those that something is wrong with in a folder."""
+def fuzz(
+    names: list[str], seed: int, count: int, jobs: int, kept: Path, limits: Limits = USUAL, say: Callable = print
+) -> Report:
+    """Check so many inputs of some targets; say what was found, and keep it in a folder."""
     report = Report({name: Counter() for name in names})
     batches = [Job(names, seed, first, min(count, first + BATCH), limits) for first in range(0, count, BATCH)]
     with ThreadPoolExecutor(jobs) as pool:
         for said in pool.map(lambda job: _done(job, report), batches):
             for one in said:
-                _note(one, names, seed, report, kept)
+                finding = _note(one, names, seed, kept, report)
+                if finding:
+                    say(finding, flush=True)
     return report
 
 
-def _note(said: Said, names: list[str], seed: int, report: Report, kept: Path) -> None:
+def _note(said: Said, names: list[str], seed: int, kept: Path, report: Report) -> Finding | None:
     """Enter in a report what became of an input."""
     number, outcome, words = said
     name = target_of(number, names)
     report.counts[name][outcome] += 1
-    if outcome in FINDINGS:
-        kept.mkdir(parents=True, exist_ok=True)
-        path = kept / f"{name}-{seed}-{number}"
-        path.write_bytes(input_of(name, seed, number))
-        report.findings.append(Finding(outcome, name, seed, number, words, path))
+    if outcome not in FINDINGS:
+        return None
+    kept.mkdir(parents=True, exist_ok=True)
+    path = kept / f"{name}-{seed}-{number}"
+    path.write_bytes(input_of(name, seed, number))
+    report.findings.append(Finding(outcome, name, seed, number, words, path))
+    return report.findings[-1]
 
 
 def _done(job: Job, report: Report) -> list[Said]:
@@ -97,7 +106,7 @@ def _done(job: Job, report: Report) -> list[Said]:
 def _child(job: Job) -> tuple[list[Said], int, str, str]:
     """Return what a child said, the number of the input it was at, and, if it died, of what, and its last words."""
     with tempfile.NamedTemporaryFile() as progress:
-        progress.write((2**64 - 1).to_bytes(8, "little"))
+        progress.write(NOT_STARTED)
         progress.flush()
         words = [sys.executable, "-m", "fuzz.child", json.dumps(asdict(job)), progress.name]
         path = os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")]))
@@ -112,16 +121,16 @@ def _child(job: Job) -> tuple[list[Said], int, str, str]:
 
 def _watched(child: subprocess.Popen, progress: Path, patience: float) -> tuple[str, str, bool]:
     """Wait for a child that goes on; kill one that does not. Return what it wrote, and whether it was killed."""
-    at, waited = progress.read_bytes(), False
+    waited = False
     while True:
+        at = progress.read_bytes()
         try:
-            out, err = child.communicate(timeout=patience)
+            out, err = child.communicate(timeout=STARTING if at == NOT_STARTED else patience)
             return out, err, waited
         except subprocess.TimeoutExpired:
             if progress.read_bytes() == at:
                 child.kill()
                 waited = True
-            at = progress.read_bytes()
 
 
 def _death(code: int, waited: bool, limits: Limits) -> tuple[str, str]:

@@ -12,6 +12,8 @@ class Limits:
     megabytes: int = 700
 
 
+USUAL = Limits()
+
 # The targets, and how many of 20 inputs each gets: a CSV text, which is read in six ways, takes as long as ten others.
 SHARES = {
     "sketch_files": 4,

@@ -1,4 +1,4 @@
-"""What all data files have in common: however they are read, in batches of any size, from any row on, the rows are the same."""
+"""What all data files have in common: in batches of any size, and from any row on, their rows are the same."""
 
 import io
 import random

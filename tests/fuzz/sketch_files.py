@@ -1,4 +1,4 @@
-"""`.qckm` files: header and arrays are changed, sizes, fingerprint and checksum redone, so that all checks are reached."""
+"""`.qckm` files: header and arrays are changed, and sizes, fingerprint and checksum redone, to reach all checks."""
 
 import hashlib
 import json
@@ -172,10 +172,10 @@ def _fingerprint(header: dict, payload: bytes) -> str | None:
     except (KeyError, TypeError, ValueError):
         return None
     full = 1 if np.abs(table.astype(int)).max() == 1 else 32767
-    words = header.get("arithmetic"), header["n_features"], header["n_frequencies"], header.get("dither"), full
+    words = (header.get("arithmetic"), header["n_features"], header["n_frequencies"], header.get("dither"), full)
     names = ["signs", "factors", "radii"] if "signs" in arrays else ["frequency_codes"]
     parts = [arrays[name] for name in (*names, "dither_codes", "steps")]
-    digest = hashlib.sha256(("%s %s %s %s %s\n" % words).encode("ascii", "replace"))
+    digest = hashlib.sha256((" ".join(map(str, words)) + "\n").encode("ascii", "replace"))
     for part in (*parts, arrays["origin"] + 0.0, table.astype("<i2")):
         digest.update(part.tobytes())
     return digest.hexdigest()

@@ -40,7 +40,7 @@ _NOTE: Fields = {_KEY: _TEXT, _VALUE: _TEXT}
 
 @dataclass(frozen=True)
 class Chunk:
-    """A column in a group of rows: type and codec by their numbers in Parquet's own definition, values, where it lies."""
+    """A column in a group of rows: type and codec by their numbers in parquet.thrift, values, and where it lies."""
 
     kind: int
     codec: int
@@ -59,7 +59,7 @@ class Footer:
     notes: dict[bytes, bytes]
 
     def require_as_many_values(self) -> None:
-        """Refuse columns of more or fewer values than their group has rows: readers differ in what they make of them."""
+        """Refuse columns of more or fewer values than their group has rows: readers make different things of them."""
         for rows, chunks in zip(self.rows, self.chunks, strict=True):
             wrong = [chunk.values for chunk in chunks if chunk.values != rows]
             if wrong:

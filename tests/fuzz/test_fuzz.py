@@ -1,0 +1,69 @@
+"""A short `make fuzz` with a seed that is new every time, and whether fuzzing would find anything at all."""
+
+import csv
+import os
+from collections import Counter
+
+import pytest
+
+from fuzz.__main__ import COLUMNS, ROOT, record, summary
+from fuzz.child import input_of
+from fuzz.harness import fuzz
+from fuzz.limits import FINDINGS, SHARES, Limits
+from fuzz.planted import KINDS
+
+
+def test_nothing_is_found_in_a_few_inputs_of_every_target(fuzz_seed, tmp_path):
+    found = fuzz(list(SHARES), fuzz_seed, 1500, jobs=1, kept=tmp_path)
+    assert not found.findings, f"seed {fuzz_seed}: " + "\n".join(map(str, found.findings))
+    assert sum(counts.total() for counts in found.counts.values()) == 1500
+    for name, counts in found.counts.items():
+        assert counts["loaded"] > 0, f"seed {fuzz_seed}: of {name} nothing loads, so that nothing is tested"
+
+
+def test_faults_that_were_planted_are_found_each_under_its_number(tmp_path, capsys):
+    seed, count = 4, 40
+    planted = {number: KINDS[input_of("planted", seed, number)] for number in range(count)}
+    assert set(planted.values()) == {"loaded", "refused", *FINDINGS}
+    limits = Limits(computing=0.3, waiting=2, megabytes=100)
+    report = fuzz(["planted"], seed, count, jobs=1, kept=tmp_path, limits=limits)
+    assert {finding.number: finding.kind for finding in report.findings} == {
+        number: kind for number, kind in planted.items() if kind in FINDINGS
+    }
+    assert report.counts["planted"] == Counter(planted.values())
+    first = report.findings[0]
+    assert first.path.read_bytes() == input_of("planted", seed, first.number)
+    assert f"ONLY=planted SEED={seed} NUMBER={first.number}" in capsys.readouterr().out
+
+
+def test_a_fuzzer_that_fails_itself_is_no_finding(tmp_path):
+    with pytest.raises(RuntimeError, match="fuzzers themselves fail"):
+        fuzz(["no_such_target"], 1, 10, jobs=1, kept=tmp_path)
+
+
+def test_counts_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr("fuzz.__main__.ROOT", tmp_path)
+    report = fuzz(["numpy_files"], 1, 20, jobs=1, kept=tmp_path)
+    for seed in (1, 2):
+        record(report, seed, tmp_path / "fuzz.csv")
+    assert summary(tmp_path / "fuzz.csv")[0].startswith("recorded so far, in fuzz.csv: 40 inputs: ")
+    with open(tmp_path / "fuzz.csv", newline="") as file:
+        assert [row["seed"] for row in csv.DictReader(file)] == ["1", "2"]
+
+
+def test_the_counts_that_were_recorded_add_up():
+    path = ROOT / "experiments" / "results" / "fuzz.csv"
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert tuple(rows[0]) == COLUMNS
+    for row in rows:
+        outcomes = [int(row[name]) for name in COLUMNS[4:]]
+        assert sum(outcomes) == int(row["inputs"])
+        assert not any(outcomes[3:])
+    assert sum(int(row["inputs"]) for row in rows) >= 10**6
+    assert {row["target"] for row in rows} == set(SHARES)
+
+
+@pytest.fixture
+def fuzz_seed():
+    return int(os.environ["QCKM_FUZZ_SEED"])
