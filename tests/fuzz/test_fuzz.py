@@ -14,17 +14,17 @@ from fuzz.planted import KINDS
 
 
 def test_nothing_is_found_in_a_few_inputs_of_every_target(fuzz_seed, tmp_path):
-    found = fuzz(list(SHARES), fuzz_seed, 1500, jobs=1, kept=tmp_path)
+    found = fuzz(list(SHARES), fuzz_seed, 1200, jobs=1, kept=tmp_path)
     assert not found.findings, f"seed {fuzz_seed}: " + "\n".join(map(str, found.findings))
-    assert sum(counts.total() for counts in found.counts.values()) == 1500
+    assert sum(counts.total() for counts in found.counts.values()) == 1200
     for name, counts in found.counts.items():
         assert counts["loaded"] > 0, f"seed {fuzz_seed}: of {name} nothing loads, so that nothing is tested"
 
 
 def test_faults_that_were_planted_are_found_each_under_its_number(tmp_path, capsys):
-    seed, count = 4, 40
+    seed, count = 879, 14  # in these few there is one of each
     planted = {number: KINDS[input_of("planted", seed, number)] for number in range(count)}
-    assert set(planted.values()) == {"loaded", "refused", *FINDINGS}
+    assert {input_of("planted", seed, number) for number in range(count)} == set(KINDS)
     limits = Limits(computing=0.3, waiting=2, megabytes=100)
     report = fuzz(["planted"], seed, count, jobs=1, kept=tmp_path, limits=limits)
     assert {finding.number: finding.kind for finding in report.findings} == {
