@@ -551,3 +551,15 @@ def test_18_so_it_is_in_a_model():
     thrift_trees.find(page, 7, 1)[2] = 2**31 - 1
     with pytest.raises(FileError, match="got one of 2147483647 entries"):
         read_model(data[:start] + thrift_trees.write(page) + data[end:], "m.parquet")
+
+
+@pytest.mark.parametrize("codec", ["gzip", "bz2", "zstd", "lz4"])
+def test_19_a_compressed_file_that_is_cut_anywhere_is_refused(tmp_path, codec):
+    out = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(out, codec) as stream:
+        stream.write(b"a,b\n" + b"".join(b"%d,%d\n" % (row, row * row % 97) for row in range(300)))
+    data = out.getvalue().to_pybytes()
+    for length in (*range(4, len(data), 29), len(data) - 1):
+        (tmp_path / "cut.csv").write_bytes(data[:length])
+        with pytest.raises(SourceError, match=r"cut\.csv"):
+            read(tmp_path / "cut.csv")
