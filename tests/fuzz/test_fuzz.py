@@ -6,6 +6,8 @@ from collections import Counter
 
 import pytest
 
+pytest.importorskip("resource", reason="the children's limits are those of Unix")
+
 from fuzz.__main__ import COLUMNS, ROOT, record, summary
 from fuzz.child import input_of
 from fuzz.harness import fuzz
@@ -16,9 +18,9 @@ from fuzz.planted import KINDS
 def test_nothing_is_found_in_a_few_inputs_of_every_target(fuzz_seed, tmp_path):
     found = fuzz(list(SHARES), fuzz_seed, 1200, jobs=1, kept=tmp_path)
     assert not found.findings, f"seed {fuzz_seed}: " + "\n".join(map(str, found.findings))
-    assert sum(counts.total() for counts in found.counts.values()) == 1200
-    for name, counts in found.counts.items():
-        assert counts["loaded"] > 0, f"seed {fuzz_seed}: of {name} nothing loads, so that nothing is tested"
+    assert {name: counts.total() for name, counts in found.counts.items()} == {
+        name: 1200 * share // sum(SHARES.values()) for name, share in SHARES.items()
+    }
 
 
 def test_faults_that_were_planted_are_found_each_under_its_number(tmp_path, capsys):
@@ -60,6 +62,7 @@ def test_the_counts_that_were_recorded_add_up():
         outcomes = [int(row[name]) for name in COLUMNS[4:]]
         assert sum(outcomes) == int(row["inputs"])
         assert not any(outcomes[3:])
+        assert int(row["loaded"]) > int(row["inputs"]) / 50, "what is always refused tests little"
     assert sum(int(row["inputs"]) for row in rows) >= 10**6
     assert {row["target"] for row in rows} == set(SHARES)
 
