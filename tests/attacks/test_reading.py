@@ -504,7 +504,7 @@ def other_parquet(change_footer=None, change_page=None, **options):
     before, (footer, _) = data[: -8 - length], thrift_trees.parse(data[-8 - length : -8], 0)
     if change_page:
         column = {field[0]: field for field in thrift_trees.find(footer, 4, 1, 3)[2]}
-        start = column[11][2]  # of the dictionary
+        start = column.get(11, column[9])[2]  # of the dictionary, or else of the values
         page, end = thrift_trees.parse(before, start)
         change_page(page)
         header = thrift_trees.write(page)
@@ -527,6 +527,41 @@ def test_09_a_row_group_of_other_rows_than_its_columns_have_is_refused(tmp_path)
     (tmp_path / "lie.parquet").write_bytes(other_parquet(fewer))
     with pytest.raises(SourceError, match=r"lie\.parquet: .*expected 24 values in each column of a row group, got 25"):
         read(tmp_path / "lie.parquet")
+
+
+@pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
+def test_09_a_page_of_more_values_than_its_column_is_refused(tmp_path, compression):
+    """Where indices are packed by eights there is room for some more, and the next group's rows moved."""
+
+    def more(page):
+        thrift_trees.find(page, 5, 1)[2] = 29
+
+    data = other_parquet(change_page=more, compression=compression, use_dictionary=False)
+    (tmp_path / "lie.parquet").write_bytes(data)
+    with pytest.raises(SourceError, match="expected a page of at most 25 values, got one of 29"):
+        read(tmp_path / "lie.parquet")
+
+
+@pytest.mark.parametrize("claim", [0, 1, 3])
+def test_02_nulls_are_the_same_whether_a_batch_is_read_whole_or_in_parts(tmp_path, claim):
+    """Bits of nulls where none are claimed mean nothing to pyarrow; to us they did, in parts of a batch."""
+    values = pa.array([1.0, None, 3.0, None] + [5.0] * 60)
+    data = arrow_bytes(pa.table({"a": values}), "file")
+    node = struct.pack("<qq", 64, 2)
+    assert data.count(node) == 1
+    (tmp_path / "t.arrow").write_bytes(data.replace(node, struct.pack("<qq", 64, claim)))
+
+    def rows(batch_bytes):
+        source = open_source(tmp_path / "t.arrow")
+        return np.concatenate([batch.rows for batch in source.batches(batch_bytes=batch_bytes)])
+
+    if claim == 0:
+        np.testing.assert_array_equal(rows(64), rows(1 << 20))
+        assert np.isfinite(rows(64)).all()
+    else:
+        for batch_bytes in (64, 1 << 20):
+            with pytest.raises(SourceError, match=r"t\.arrow"):
+                rows(batch_bytes)
 
 
 @pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
@@ -563,3 +598,15 @@ def test_19_a_compressed_file_that_is_cut_anywhere_is_refused(tmp_path, codec):
         (tmp_path / "cut.csv").write_bytes(data[:length])
         with pytest.raises(SourceError, match=r"cut\.csv"):
             read(tmp_path / "cut.csv")
+
+
+@pytest.mark.parametrize("cell", ["1" * 500_000 + "x", "1" * 250_000 + "." + "1" * 250_000 + "e", " " * 500_000 + "x"])
+def test_18_a_long_cell_that_is_no_number_takes_little_time(tmp_path, cell):
+    """It took the square of its length: 400 s for 64 kB."""
+    start = time.process_time()
+    (tmp_path / "long.csv").write_text(f"a,b\n1,2\n{cell},3\n")
+    with pytest.raises(RowsError, match=r"long\.csv"):
+        qckm.sketch_source(qckm.SketchOperator.draw(2, 5, scale=1.0, random_state=0), tmp_path / "long.csv")
+    with pytest.raises(FileError, match="expected numbers"):
+        read_model(f"cluster,weight,spread,a\n0,1,1,{cell[-100_000:]}\n".encode(), "m.csv")
+    assert time.process_time() - start < 20

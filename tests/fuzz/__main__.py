@@ -8,6 +8,8 @@ import argparse
 import csv
 import importlib
 import secrets
+import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -20,7 +22,7 @@ from fuzz.limits import FINDINGS, LOADED, REFUSED, SHARES
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "experiments" / "results" / "fuzz.csv"
-COLUMNS = ("date", "seed", "target", "inputs", LOADED, REFUSED, "other", *FINDINGS)
+COLUMNS = ("date", "commit", "seed", "target", "inputs", LOADED, REFUSED, "other", *FINDINGS)
 
 
 def main() -> int:
@@ -32,6 +34,7 @@ def main() -> int:
         return _check_one(names[0], asked.input.read_bytes() if asked.input else input_of(names[0], seed, asked.number))
     print(f"fuzzing {', '.join(names)} with seed {seed}", flush=True)
     start = time.monotonic()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     report = fuzz(names, seed, asked.inputs, asked.jobs, asked.kept)
     print(*report.lines(), sep="\n")
     print(f"seed {seed}, {time.monotonic() - start:.0f} s")
@@ -71,7 +74,13 @@ def record(report: Report, seed: int, path: Path) -> None:
             known = [counts[outcome] for outcome in (LOADED, REFUSED)]
             found = [counts[kind] for kind in FINDINGS]
             other = counts.total() - sum(known) - sum(found)
-            writer.writerow([time.strftime("%Y-%m-%d"), seed, name, counts.total(), *known, other, *found])
+            writer.writerow([time.strftime("%Y-%m-%d"), _commit(), seed, name, counts.total(), *known, other, *found])
+
+
+def _commit() -> str:
+    """Return what the code was, as far as it was committed."""
+    words = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def summary(path: Path) -> list[str]:
@@ -81,7 +90,7 @@ def summary(path: Path) -> list[str]:
     total: Counter[str] = Counter()
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
-            total.update({key: int(row[key]) for key in COLUMNS[3:]})
+            total.update({key: int(row[key]) for key in COLUMNS[4:]})
     found = ", ".join(f"{total[kind]} {kind}" for kind in FINDINGS)
     words = (
         f"{total['inputs']} inputs: {total[LOADED]} loaded, {total[REFUSED]} refused, {total['other']} other; {found}"

@@ -65,11 +65,15 @@ def fuzz(
     report = Report({name: Counter() for name in names})
     batches = [Job(names, seed, first, min(count, first + BATCH), limits) for first in range(0, count, BATCH)]
     with ThreadPoolExecutor(jobs) as pool:
-        for said in pool.map(lambda job: _done(job, report), batches):
-            for one in said:
-                finding = _note(one, names, seed, kept, report)
-                if finding:
-                    say(finding, flush=True)
+        try:
+            for said in pool.map(lambda job: _done(job, report), batches):
+                for one in said:
+                    finding = _note(one, names, seed, kept, report)
+                    if finding:
+                        say(finding, flush=True)
+        except KeyboardInterrupt:
+            say("stopped; what was done before is counted", flush=True)
+            pool.shutdown(cancel_futures=True)
     return report
 
 
