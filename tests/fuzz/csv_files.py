@@ -21,7 +21,6 @@ from qckm.sources.first_lines import look
 from qckm.sources.numbers import number
 from qckm.sources.raw import Peekable, open_file
 
-csv.field_size_limit(1 << 30)
 _BOM = b"\xef\xbb\xbf"
 _PIECES = (
     b"1", b"2.5", b"-3e2", b"+4", b".5", b"6.", b"x", b"27 inch", b"", b'"', b'""', b'"a"', b'"1"', b'"1,2"', b'"a\nb"',
@@ -116,10 +115,13 @@ def _oracle(data: bytes, delimiter: str, named: bool) -> tuple[list[str], np.nda
 
 def _records(data: bytes, delimiter: str) -> list[list[str]]:
     text = io.StringIO(data.removeprefix(_BOM).decode("latin1"), newline="")
+    usual = csv.field_size_limit(1 << 30)
     try:
         return list(csv.reader(text, delimiter=delimiter, strict=True))
     except csv.Error as error:
         raise AssertionError(f"Python's csv refuses it: {error}") from error
+    finally:
+        csv.field_size_limit(usual)
 
 
 def _require_refused(data: bytes, header: bool | None, words: str, dice: random.Random) -> None:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -125,14 +126,16 @@ def _child(job: Job) -> tuple[list[Said], int, str, str]:
 
 def _watched(child: subprocess.Popen, progress: Path, patience: float) -> tuple[str, str, bool]:
     """Wait for a child that goes on; kill one that does not. Return what it wrote, and whether it was killed."""
-    waited = False
+    at, since, waited = NOT_STARTED, time.monotonic(), False
     while True:
-        at = progress.read_bytes()
         try:
-            out, err = child.communicate(timeout=STARTING if at == NOT_STARTED else patience)
+            out, err = child.communicate(timeout=0.5)
             return out, err, waited
         except subprocess.TimeoutExpired:
-            if progress.read_bytes() == at:
+            before, at = at, progress.read_bytes()
+            if at != before:
+                since = time.monotonic()
+            elif time.monotonic() - since > (STARTING if at == NOT_STARTED else patience):
                 child.kill()
                 waited = True
 
