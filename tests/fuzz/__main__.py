@@ -13,12 +13,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
 
 from fuzz.child import input_of
 from fuzz.harness import Report, fuzz
 from fuzz.limits import FINDINGS, LOADED, REFUSED, SHARES
+from qckm.errors import QckmError
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "experiments" / "results" / "fuzz.csv"
@@ -58,8 +60,13 @@ def _arguments() -> argparse.Namespace:
 
 
 def _check_one(name: str, data: bytes) -> int:
+    """Check one input where a debugger reaches it; whatever else it raises is shown as it is."""
+    warnings.simplefilter("error")
     with tempfile.TemporaryDirectory() as folder:
-        print(importlib.import_module(f"fuzz.{name}").check(data, Path(folder)) or LOADED)
+        try:
+            print(importlib.import_module(f"fuzz.{name}").check(data, Path(folder)) or LOADED)
+        except QckmError as error:
+            print(f"{REFUSED}: {error}")
     return 0
 
 
