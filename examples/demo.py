@@ -17,7 +17,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 import qckm
-from qckm.cli.demo import make_rows
+from qckm.cli.commands.demo_command import make_rows
 from qckm.models import Model
 
 OUT = Path("demo-output")

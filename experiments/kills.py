@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import qckm
-import qckm.cli.sketch  # imported before forking
+import qckm.cli.commands.sketch_command  # imported before forking
 from qckm.cli import run
 
 FILES, ROWS, COLUMNS = 40, 40_000, 6

@@ -72,6 +72,11 @@ def test_every_room_has_a_layer_and_says_what_it_is_for():
             assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text())), folder.name
 
 
+def test_every_room_has_a_folder_of_tests():
+    rooms = {folder.name for folder in filter(Path.is_dir, PACKAGE.iterdir())} - {"__pycache__"}
+    assert rooms <= {folder.name for folder in Path(__file__).parent.iterdir()}
+
+
 def test_importing_qckm_needs_no_extra():
     """Only the core dependencies: the extras, and what test machines have besides, stay out."""
     code = """

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from qckm import errors
@@ -11,7 +12,7 @@ from qckm.operator.laws import Law
 from qckm.operator.signatures import Signature
 from qckm.sketch import Sketch, SketchOperator, files, sketch_batches
 from qckm.sketch.files import load
-from qckm.sources import held
+from qckm.sources import engine_rows
 
 if TYPE_CHECKING:
     from qckm.decoding.selection import ClusterCount, choose_n_clusters
@@ -57,13 +58,15 @@ _LATE = {
 sys.modules[f"{__name__}.files"], sys.modules[f"{__name__}.signatures"] = files, signatures
 
 
-def _open_partitions(*what: Any) -> held.HeldRows:
+def _open_partitions(
+    data: object, columns: Sequence[str] | str | None, usual: Sequence[str] | None, sample_weight: object
+) -> engine_rows.HeldRows:
     from qckm import engines
 
-    return engines.open_partitions(*what)
+    return engines.open_partitions(data, columns, usual, sample_weight)
 
 
-held.register({"dask": "dask", "pyspark": "spark", "ray": "ray"}, _open_partitions)
+engine_rows.register({"dask": "dask", "pyspark": "spark", "ray": "ray"}, _open_partitions)
 
 
 def __getattr__(name: str) -> Any:

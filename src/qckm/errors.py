@@ -9,7 +9,7 @@ import sys
 import warnings
 from typing import Literal
 
-# What a remedy is about, where it looks different on the command line, which adds its own words (cli/hints.py).
+# What a remedy is about, where it looks different on the command line, which adds its own words (cli/error_hints.py).
 Topic = Literal["bad rows", "checkpoint", "columns", "frequencies", "model", "operator", "output", "sketch"]
 
 

@@ -226,12 +226,13 @@ def test_19_a_checkpoint_behind_all_inputs_is_refused(tmp_path, monkeypatch, cap
     monkeypatch.chdir(tmp_path)
     Path("rows.csv").write_text("a,b\n1,2\n3,4\n")
     assert run(SKETCH) == 0
-    from qckm.cli.sketching import Job, _options
+    from qckm.cli.data_to_sketch import SketchTask, _options
     from qckm.planning.plan import Plan
 
-    job = Job(("rows.csv",), None, None, "auto", "error", Plan(scale=1.0, n_frequencies=5), None, "o.qckm", True, 10.0)
+    plan = Plan(scale=1.0, n_frequencies=5)
+    task = SketchTask(("rows.csv",), None, None, "auto", "error", plan, None, "o.qckm", True, 10.0)
     state = State(qckm.load("o.qckm").operator.empty(), Position(1, 0))
-    checkpoints.save(Checkpoint(state, (Stamp.of("rows.csv"),), _options(job, None)), "o.qckm.checkpoint")
+    checkpoints.save(Checkpoint(state, (Stamp.of("rows.csv"),), _options(task, None)), "o.qckm.checkpoint")
     assert run([*SKETCH, "--resume"]) == 1
     assert "expected a place within the inputs" in capfd.readouterr().err
     assert qckm.load("o.qckm").count == 2

@@ -106,7 +106,7 @@ def test_a_folder_may_hold_outputs_that_are_no_data(work, qckm_):
 
 @pytest.mark.parametrize("option", ["-o", "--sketch", "--report"])
 def test_an_output_that_cannot_be_written_is_refused_before_the_data_are_read(folder, qckm_, monkeypatch, option):
-    monkeypatch.setattr("qckm.cli.sketching.sketch_job", lambda *_, **__: pytest.fail("data were read"))
+    monkeypatch.setattr("qckm.cli.data_to_sketch.sketch_data", lambda *_, **__: pytest.fail("data were read"))
     os.makedirs("taken.json")
     code, _, err = qckm_("fit", "rows.csv", "-k", 3, option, "taken.json")
     assert code == 1
@@ -121,7 +121,7 @@ def test_a_report_that_fails_does_not_cost_the_model(folder, qckm_, monkeypatch)
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("qckm.cli.report.render", fail)
+    monkeypatch.setattr("qckm.cli.commands.report_command.render", fail)
     code, _, err = qckm_("fit", "rows.csv", "-k", 3, "-o", "m.json", "--sketch", "s.qckm", "--report", "r.html")
     assert code == 1
     assert "No space left" in err

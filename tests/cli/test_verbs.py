@@ -255,7 +255,7 @@ def test_what_fails_exits_with_1_and_a_sentence(folder, qckm_, words, said):
 
 @pytest.mark.parametrize("data", ["rows.csv", "part*.parquet"])
 def test_more_clusters_than_rows_are_refused_before_the_pass(folder, qckm_, monkeypatch, data):
-    monkeypatch.setattr("qckm.cli.sketching.states", lambda *_: pytest.fail("the rows were sketched"))
+    monkeypatch.setattr("qckm.cli.data_to_sketch.states", lambda *_: pytest.fail("the rows were sketched"))
     code, _, err = qckm_("fit", data, "-k", 5000, "-o", "x.json")
     assert code == 1
     assert err.splitlines()[-1] == "qckm: Expected n_clusters <= the 3000 row(s) read, got 5000: choose a smaller -k."

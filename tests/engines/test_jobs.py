@@ -5,13 +5,13 @@ import pytest
 
 import qckm
 from qckm import engines
-from qckm.engines.jobs import loads, merge_parts, run_part
-from qckm.engines.labelling import LabelJob, sums_of
-from qckm.engines.sampling import PARTS, SampleJob, choose_parts, rows_of_sample
-from qckm.engines.sketching import SketchJob
+from qckm.engines.jobs import loads, merge_outcomes, merge_parts, outcome_of, result_of, run_part
+from qckm.engines.label_job import LabelJob, sums_of
+from qckm.engines.sample_job import PARTS, SampleJob, choose_parts, rows_of_sample
+from qckm.engines.sketch_job import SketchJob
 from qckm.errors import MissingExtraError, RowsError, SourceError
 from qckm.sketch import files
-from qckm.sources.held import engine_of
+from qckm.sources.engine_rows import engine_of
 
 
 def test_sketches_of_parts_merge_to_the_sketch(operator, rows, expected):
@@ -34,6 +34,23 @@ def test_bad_rows_are_named_by_partition_row_and_column(operator, rows):
         run_part(SketchJob(operator).dumps(), blocks, 4)
     found = files.loads(run_part(SketchJob(operator, on_bad="skip").dumps(), blocks, 4))
     assert (found.count, found.skipped) == (149, 1)
+
+
+def test_an_error_of_a_part_comes_back_as_a_value(operator, rows):
+    job = SketchJob(operator).dumps()
+    bad = np.full((1, 3), np.nan)
+    good = [outcome_of(lambda part=part: run_part(job, [(part, None)], 0)) for part in np.array_split(rows, 3)]
+    wrong = [outcome_of(lambda number=number: run_part(job, [(bad, None)], number)) for number in (5, 6)]
+    assert result_of(merge_outcomes(job, good)) == merge_parts(job, map(result_of, good))
+    first = merge_outcomes(job, [merge_outcomes(job, [good[0], wrong[0]]), good[1], wrong[1]])
+    with pytest.raises(RowsError, match=r"^partition 5: .* column 'a'") as caught:
+        result_of(first)
+    assert caught.value.about == "bad rows"
+
+
+def test_an_error_that_is_not_ours_is_raised_where_it_is():
+    with pytest.raises(ZeroDivisionError):
+        outcome_of(lambda: bytes(1 // 0))
 
 
 def test_weights_of_bad_rows_go_with_them(operator, rows):

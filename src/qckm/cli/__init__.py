@@ -1,4 +1,4 @@
-"""The command line: one file a verb. `main` runs it, and turns whatever goes wrong into a sentence and an exit code."""
+"""Words typed go in, an exit code comes out: `main` runs a command of commands/, and turns errors into sentences."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import importlib
 import os
 import signal
 import sys
-from typing import Any
 
 import click
 
 import qckm
-from qckm.cli.echo import print_data, say, say_traceback, say_usage, say_warnings
-from qckm.cli.hints import hint_for
+from qckm.cli.error_hints import hint_for
+from qckm.cli.terminal import print_data, say, say_traceback, say_usage, say_warnings
 from qckm.common.atomic import naming
 from qckm.errors import QckmError
 
@@ -54,7 +53,9 @@ class Verbs(click.Group):
         """Import a verb."""
         if cmd_name not in VERBS:
             return None
-        command: click.Command = importlib.import_module(f"qckm.cli.{cmd_name.replace('-', '_')}").command
+        command: click.Command = importlib.import_module(
+            f"qckm.cli.commands.{cmd_name.replace('-', '_')}_command"
+        ).command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -132,5 +133,5 @@ def _replace_closed_streams() -> None:
             setattr(sys, name, open(os.open(os.devnull, flags), mode))  # noqa: SIM115  # open until the end
 
 
-def _stop(*_: Any) -> None:
+def _stop(*_: object) -> None:
     raise KeyboardInterrupt

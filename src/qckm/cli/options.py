@@ -17,7 +17,7 @@ from qckm.operator.signatures import SIGNATURES
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def _chain(*decorators: Any) -> Decorator:
+def _chain(*decorators: Decorator) -> Decorator:
     def decorate(verb: Callable[..., Any]) -> Callable[..., Any]:
         return functools.reduce(lambda inner, decorator: decorator(inner), reversed(decorators), verb)
 
@@ -121,7 +121,12 @@ plan_options = _chain(
         show_default=True,
         help="Scales to measure at, from --scale (the finest) or around the pilot's, if unsure: decoding chooses.",
     ),
-    click.option("--frequencies", type=click.IntRange(min=1), help="How many. [default: 5·columns·K, at least 100]"),
+    click.option(
+        "--frequencies",
+        "n_frequencies",
+        type=click.IntRange(min=1),
+        help="How many. [default: 5·columns·K, at least 100]",
+    ),
     click.option("--signature", type=click.Choice(list(SIGNATURES)), default="one-bit", show_default=True),
     click.option(
         "--law",

@@ -1,1 +1,1 @@
-"""What every room stands on: types, random numbers, memory, text, and files that are replaced whole."""
+"""What all rooms stand on; no data flow here: types, random numbers, memory, text, files replaced whole."""

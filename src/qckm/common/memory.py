@@ -32,11 +32,6 @@ def free() -> int | None:
     return max(0, min(known)) if known else None
 
 
-def in_words(bytes_: float) -> str:
-    """Return bytes in words."""
-    return f"{bytes_ / 1e9:.1f} GB"
-
-
 def _of_machine() -> int | None:
     with contextlib.suppress(OSError, ValueError, StopIteration), open("/proc/meminfo", encoding="ascii") as lines:
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))

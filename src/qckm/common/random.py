@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
 
 from qckm.errors import QckmError
 
+# The module is numpy.random, whose functions are those of a global RandomState.
+RandomStateLike = int | np.integer | np.random.Generator | np.random.RandomState | ModuleType | None
 
-def as_generator(random_state: Any) -> np.random.Generator:
+
+def as_generator(random_state: RandomStateLike) -> np.random.Generator:
     """Return a generator of a None, an int, a Generator (itself, advanced by use) or a RandomState."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     return np.random.default_rng(_seed(random_state))
 
 
-def as_seed(random_state: Any) -> int:
+def as_seed(random_state: RandomStateLike) -> int:
     """Return a whole number that stands for a random_state: itself, or one drawn from it."""
     if isinstance(random_state, (int, np.integer)) and random_state >= 0:
         return int(random_state)
     return int(as_generator(random_state).integers(2**63))
 
 
-def spawn(random_state: Any, n: int) -> list[np.random.Generator]:
+def spawn(random_state: RandomStateLike, n: int) -> list[np.random.Generator]:
     """Return n independent generators: drawing more from one leaves the others as they were."""
     return [np.random.default_rng(seed) for seed in _seed(random_state).spawn(n)]
 
@@ -40,7 +43,7 @@ def mixed_with(rng: np.random.Generator, *arrays: npt.NDArray[np.float64]) -> np
     return np.random.default_rng(np.random.SeedSequence([*own.tolist(), *words.tolist()]))
 
 
-def _seed(random_state: Any) -> np.random.SeedSequence:
+def _seed(random_state: RandomStateLike) -> np.random.SeedSequence:
     if random_state is None:
         return np.random.SeedSequence()
     if isinstance(random_state, np.random.Generator):

@@ -1,11 +1,78 @@
-"""Text of others, made safe to look at: names in files may hold what acts on a terminal or deceives the eye."""
+"""Text for people: sizes, times and values in words; and text of others, made safe to look at."""
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping, Sequence
 
 # They join letters and emoji, and change nothing but the two characters they stand between.
 _JOINERS = "\u200c\u200d"
+# Of a list, in words.
+_MOST_SHOWN = 12
+
+
+def format_bytes(number: float) -> str:
+    """Return a number of bytes in words.
+
+    Examples
+    --------
+    >>> format_bytes(999), format_bytes(8192), format_bytes(3e15)
+    ('999 bytes', '8.2 kB', '3000.0 TB')
+    """
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}" if unit == "bytes" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} TB"
+
+
+def format_duration(seconds: float) -> str:
+    """Return a time in words.
+
+    Examples
+    --------
+    >>> format_duration(2.55), format_duration(61), format_duration(3725)
+    ('2.5 s', '1:01', '1:02:05')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def format_value(value: object) -> str:
+    """Return what JSON can hold in words; of a long list, its first values.
+
+    Examples
+    --------
+    >>> format_value(True), format_value(None), format_value(1234567), format_value(0.1 + 0.2)
+    ('yes', '–', '1,234,567', '0.3')
+    >>> format_value({"sketch": 1.5, "rows": [1, 2]}), format_value(range(100))
+    ('sketch 1.5, rows 1, 2', '0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, … (100)')
+    """
+    match value:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:.6g}"
+        case str():
+            return value
+        case Mapping():
+            return ", ".join(f"{name} {format_value(part)}" for name, part in value.items())
+        case Sequence():
+            shown = ", ".join(map(format_value, value[:_MOST_SHOWN]))
+            return shown if len(value) <= _MOST_SHOWN else f"{shown}, … ({len(value)})"
+    return str(value)
+
+
+def shortened(text: str, longest: int) -> str:
+    """Return a text, cut where it is longer than that."""
+    return text if len(text) <= longest else f"{text[:longest]}…"
 
 
 def visible(text: str) -> str:

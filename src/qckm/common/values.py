@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
 
 
 class Value:
@@ -20,5 +19,5 @@ class Value:
     True
     """
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]

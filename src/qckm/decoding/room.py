@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from qckm.common import memory
+from qckm.common.text import format_bytes
 from qckm.errors import DecodeError
 
 # Matrices (n, m) of float64 that a decoder has at a time, at its worst: the frequencies, transposed, and as they are
@@ -26,9 +27,9 @@ def require_memory(needed: int, what: str) -> None:
     asked, free = memory.wanted(), memory.free()
     most = asked if asked is not None else min(_MOST, _MOST if free is None else free)
     if needed > most:
-        known = "" if free is None else f" ({memory.in_words(free)} are free)"
+        known = "" if free is None else f" ({format_bytes(free)} are free)"
         raise DecodeError(
-            f"{what} takes about {memory.in_words(needed)} of memory, and {memory.in_words(most)} are allowed{known}. "
+            f"{what} takes about {format_bytes(needed)} of memory, and {format_bytes(most)} are allowed{known}. "
             "Sketch fewer columns or principal components, or use fewer frequencies (n_frequencies=…); "
             f"or allow more: QCKM_MEMORY={-(-needed // 2**30)}G.",
             about="frequencies",

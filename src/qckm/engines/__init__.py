@@ -1,4 +1,4 @@
-"""The same sum on a cluster: Dask, Spark and Ray. One file an engine; none is imported before it is asked for."""
+"""Rows that Dask, Spark or Ray hold go in, the same sum comes out. None is imported before it is asked for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from qckm.engines.partitions import Partitions
 from qckm.errors import MissingExtraError, SourceError
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sketch.runs import OnBad
-from qckm.sources.held import engine_of
+from qckm.sources.engine_rows import engine_of
 
 __all__ = ["ENGINES", "Partitions", "import_engine", "open_partitions", "sketch"]
 
@@ -28,10 +28,10 @@ def import_engine(name: str) -> Any:
 
 
 def open_partitions(
-    data: Any,
+    data: object,
     columns: Sequence[str] | str | None = None,
     usual: Sequence[str] | None = None,
-    sample_weight: Any = None,
+    sample_weight: object = None,
 ) -> Partitions:
     """Return the rows that an engine holds: Dask arrays, frames and bags, Spark DataFrames, Ray datasets.
 
@@ -46,9 +46,9 @@ def open_partitions(
 
 def sketch(
     operator: SketchOperator,
-    data: Any,
+    data: object,
     columns: Sequence[str] | str | None = None,
-    sample_weight: Any = None,
+    sample_weight: object = None,
     on_bad: OnBad = "error",
     n_jobs: int | None = None,
     usual: Sequence[str] | None = None,

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from qckm.common.arrays import Rows
+from qckm.common.arrays import Array, Rows, Weights
 from qckm.engines.jobs import Block
 from qckm.errors import RowsError
 from qckm.sources.arrow import numbers_of, require_valid, rows_of
 from qckm.sources.frame_columns import is_arrow_number
-from qckm.sources.guard import reading
+from qckm.sources.read_errors import reading
 from qckm.sources.rows import as_rows, as_weights
 from qckm.sources.source import BATCH_BYTES
 from qckm.sources.table import Selection
@@ -22,7 +21,10 @@ _LEAST_ROWS = 1 << 16  # of a block, where there are so many
 
 
 def blocks_of(
-    batches: Iterable[Any], columns: Sequence[str], weight: str | None = None, vector: bool = False
+    batches: Iterable[pa.RecordBatch | pa.Table],
+    columns: Sequence[str],
+    weight: str | None = None,
+    vector: bool = False,
 ) -> Iterator[Block]:
     """Yield blocks of Arrow batches or tables. With `vector`, the only column holds lists, a row each.
 
@@ -44,11 +46,13 @@ def blocks_of(
 def _together(blocks: list[Block]) -> Block:
     if len(blocks) == 1:
         return blocks[0]
-    weights = [some for _, some in blocks if some is not None]
+    weights: list[Array] = [some for _, some in blocks if some is not None]
     return np.concatenate([rows for rows, _ in blocks]), np.concatenate(weights) if weights else None
 
 
-def _each(batches: Iterable[Any], columns: Sequence[str], weight: str | None, vector: bool) -> Iterator[Block]:
+def _each(
+    batches: Iterable[pa.RecordBatch | pa.Table], columns: Sequence[str], weight: str | None, vector: bool
+) -> Iterator[Block]:
     selection, read = Selection(tuple(columns)), [*columns, *([] if weight is None else [weight])]
     for held in batches:
         for batch in held.to_batches() if isinstance(held, pa.Table) else [held]:
@@ -61,7 +65,7 @@ def _each(batches: Iterable[Any], columns: Sequence[str], weight: str | None, ve
                 yield rows, None if weight is None else _weights(part, weight)
 
 
-def vectors_of(column: Any) -> Rows:
+def vectors_of(column: pa.Array | pa.ChunkedArray) -> Rows:
     """Return a column of lists, all of one length, as rows; a missing list is a row of NaN."""
     with reading("a column of vectors", "expected Arrow data"):
         column.validate(full=True)
@@ -88,7 +92,7 @@ def vectors_of(column: Any) -> Rows:
     return rows
 
 
-def _weights(batch: Any, name: str) -> Any:
+def _weights(batch: pa.RecordBatch, name: str) -> Weights:
     weights = rows_of(batch, Selection((name,), "float64"))[:, 0]
     if not np.isfinite(weights).all():
         raise RowsError(f"Expected finite weights in column {name!r}, got a null, NaN or infinity.")

@@ -6,22 +6,22 @@ carry functions and values (pickle, mostly) then carries nothing of ours but byt
 
 from __future__ import annotations
 
-import contextlib
 import json
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
 from qckm import errors
-from qckm.common.arrays import Floats, Rows
+from qckm.common.arrays import Rows, Weights
 from qckm.errors import QckmError
 
 # Rows (rows, n) of a partition, and their weights (rows,) if they have any.
-Block = tuple[Rows, Floats | None]
+Block = tuple[Rows, Weights | None]
 
 _KINDS: dict[str, type[Job]] = {}
+# What the bytes of an outcome begin with.
+_RESULT, _ERROR = b"+", b"!"
 
 
 class Job(ABC):
@@ -33,7 +33,7 @@ class Job(ABC):
         _KINDS[cls.kind] = cls
 
     @abstractmethod
-    def settings(self) -> tuple[dict[str, Any], bytes]:
+    def settings(self) -> tuple[dict[str, object], bytes]:
         """Return what `restore` needs: what JSON can hold, and bytes."""
 
     @classmethod
@@ -78,15 +78,28 @@ def merge_parts(job: bytes, parts: Iterable[bytes]) -> bytes:
     return held[0] if len(held) == 1 else loads(job).merge(held)
 
 
-@contextlib.contextmanager
-def translated(kind: type[Exception]) -> Iterator[None]:
-    """Turn what an engine says, in an exception of its own, of an error of ours in a worker into that error again."""
+def outcome_of(work: Callable[[], bytes]) -> bytes:
+    """Return a result, or the error of ours in its place, as bytes: for engines that would tell of it in a text only.
+
+    Such an engine would also try again what fails for the same reason every time.
+    """
     try:
-        yield
-    except kind as error:
-        found = re.findall(r"qckm\.errors\.(\w+): (.*)", str(error))
-        name, words = found[-1] if found else ("", "")  # the last is the outermost, which names the partition
-        ours = getattr(errors, name, None)
-        if isinstance(ours, type) and issubclass(ours, QckmError):
-            raise ours(words) from error
-        raise
+        return _RESULT + work()
+    except QckmError as error:
+        return _ERROR + json.dumps([type(error).__name__, str(error), error.about]).encode()
+
+
+def merge_outcomes(job: bytes, outcomes: Iterable[bytes]) -> bytes:
+    """Merge outcomes as `merge_parts` merges results; of errors, return the first."""
+    held = list(outcomes)
+    wrong = next((outcome for outcome in held if outcome.startswith(_ERROR)), None)
+    return wrong or outcome_of(lambda: merge_parts(job, [outcome[len(_RESULT) :] for outcome in held]))
+
+
+def result_of(outcome: bytes) -> bytes:
+    """Return the result of an outcome, or raise its error: what drivers call."""
+    if outcome.startswith(_RESULT):
+        return outcome[len(_RESULT) :]
+    name, words, about = json.loads(outcome[len(_ERROR) :])
+    kind: type[QckmError] = getattr(errors, name)
+    raise kind(words, about)

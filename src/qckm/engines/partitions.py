@@ -10,9 +10,9 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.engines.jobs import Job
-from qckm.engines.labelling import LabelJob, sums_of
-from qckm.engines.sampling import SampleJob, rows_of_sample
-from qckm.engines.sketching import SketchJob
+from qckm.engines.label_job import LabelJob, sums_of
+from qckm.engines.sample_job import SampleJob, rows_of_sample
+from qckm.engines.sketch_job import SketchJob
 from qckm.errors import RowsError, SourceError
 from qckm.models import Model
 from qckm.planning.scale import Pilot, pilot_of
@@ -109,7 +109,7 @@ def select_names(held: Sequence[Any], columns: Sequence[Any] | None, usual: Sequ
     return wanted
 
 
-def columns_beside(weight: Any, names: Sequence[str]) -> list[str]:
+def columns_beside(weight: object, names: Sequence[str]) -> list[str]:
     """Return the columns of a table that are not its weights, if it has those."""
     if weight is not None and not isinstance(weight, str):
         raise SourceError(f"Expected the name of a column as sample_weight, got {type(weight).__name__}.")

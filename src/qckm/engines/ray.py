@@ -17,10 +17,9 @@ import numpy as np
 import pyarrow as pa
 import ray
 import ray.data
-from ray.exceptions import RayError
 
 from qckm.engines.blocks import blocks_of, vectors_of
-from qckm.engines.jobs import Job, merge_parts, run_part, translated
+from qckm.engines.jobs import Job, merge_outcomes, outcome_of, result_of, run_part
 from qckm.engines.partitions import Partitions, columns_beside, select_names
 from qckm.errors import RowsError, SourceError
 
@@ -68,9 +67,8 @@ class RayPartitions(Partitions):
         """Do a job; of all blocks, whatever `some` says."""
         shipped = job.dumps()
         settings = {"job": shipped, "columns": self._columns, "weight": self._weight, "vector": self._vector}
-        with translated(RayError):
-            parts = self._dataset.map_batches(_part, batch_size=None, batch_format="pyarrow", fn_kwargs=settings)
-            return _merge_tree(parts.to_arrow_refs(), shipped)
+        parts = self._dataset.map_batches(_part, batch_size=None, batch_format="pyarrow", fn_kwargs=settings)
+        return _merge_tree(parts.to_arrow_refs(), shipped)
 
     def _width(self) -> int:
         first = self._dataset.take_batch(1, batch_format="pyarrow")
@@ -78,7 +76,10 @@ class RayPartitions(Partitions):
 
 
 def open_partitions(
-    data: Any, columns: Sequence[str] | str | None = None, usual: Sequence[str] | None = None, sample_weight: Any = None
+    data: Any,
+    columns: Sequence[str] | str | None = None,
+    usual: Sequence[str] | None = None,
+    sample_weight: str | None = None,
 ) -> RayPartitions:
     """Return the rows of a Ray dataset."""
     if not hasattr(data, "map_batches"):
@@ -115,9 +116,12 @@ def _expanded(path: str) -> list[str]:
 
 
 def _part(table: pa.Table, job: bytes, columns: list[str], weight: str | None, vector: bool) -> pa.Table:
-    blocks = list(blocks_of([table], columns, weight, vector))
-    number = zlib.crc32(np.ascontiguousarray(blocks[0][0][:64]).tobytes()) if blocks else 0
-    return _row(run_part(job, blocks, number, "a block"))
+    def run() -> bytes:
+        blocks = list(blocks_of([table], columns, weight, vector))
+        number = zlib.crc32(np.ascontiguousarray(blocks[0][0][:64]).tobytes()) if blocks else 0
+        return run_part(job, blocks, number, "a block")
+
+    return _row(outcome_of(run))
 
 
 def _merge_tree(refs: list[Any], job: bytes) -> bytes:
@@ -125,18 +129,18 @@ def _merge_tree(refs: list[Any], job: bytes) -> bytes:
     merge, shipped = ray.remote(_merge), ray.put(job)
     while len(refs) > 1:
         refs = [merge.remote(shipped, *refs[start : start + FAN_IN]) for start in range(0, len(refs), FAN_IN)]
-    parts = _parts(ray.get(refs))
-    return merge_parts(job, parts) if parts else b""
+    outcomes = _outcomes(ray.get(refs))
+    return result_of(merge_outcomes(job, outcomes)) if outcomes else b""
 
 
 def _merge(job: bytes, *tables: pa.Table) -> pa.Table:
-    parts = _parts(tables)
-    return _row(merge_parts(job, parts)) if parts else tables[0]
+    outcomes = _outcomes(tables)
+    return _row(merge_outcomes(job, outcomes)) if outcomes else tables[0]
 
 
-def _parts(tables: Sequence[pa.Table]) -> list[bytes]:
-    return [part for table in tables if table.num_rows for part in table.column("part").to_pylist()]
+def _outcomes(tables: Sequence[pa.Table]) -> list[bytes]:
+    return [outcome for table in tables if table.num_rows for outcome in table.column("part").to_pylist()]
 
 
-def _row(part: bytes) -> pa.Table:
-    return pa.table({"part": pa.array([part], pa.binary())})
+def _row(outcome: bytes) -> pa.Table:
+    return pa.table({"part": pa.array([outcome], pa.binary())})

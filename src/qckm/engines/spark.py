@@ -16,14 +16,14 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.errors import PySparkException
 from pyspark.ml.functions import vector_to_array
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, NumericType, StructType
 
 from qckm.engines.blocks import blocks_of
-from qckm.engines.jobs import Job, merge_parts, run_part, translated
+from qckm.engines.jobs import Job, merge_outcomes, outcome_of, result_of, run_part
 from qckm.engines.partitions import Partitions, columns_beside, select_names
-from qckm.engines.sampling import choose_parts
+from qckm.engines.sample_job import choose_parts
 from qckm.errors import RowsError, SourceError
 
 _SCHEMA = "part binary"
@@ -72,19 +72,19 @@ class SparkPartitions(Partitions):
         shipped, columns, weight, vector = job.dumps(), self._columns, self._weight, self._vector
         # A function inside a function travels by value: with it go bytes and strings, and the names of our functions.
         parts = self._frame.mapInArrow(lambda batches: _part(batches, shipped, columns, weight, vector), _SCHEMA)
-        with translated(PySparkException):
-            if some is not None:
-                chosen = _chosen_parts(parts, some)
-                if chosen is not None:
-                    return merge_parts(shipped, chosen) if chosen else b""
+        outcomes = None if some is None else _chosen_parts(parts, some)
+        if outcomes is None:
             # Rebalanced by size: 64 MB of results go to one merging task, whatever the number of partitions.
             merged = parts.hint("rebalance").mapInArrow(lambda batches: _merge(batches, shipped), _SCHEMA)
-            found = [bytes(row.part) for row in merged.collect()]
-        return merge_parts(shipped, found) if found else b""
+            outcomes = [bytes(row.part) for row in merged.collect()]
+        return result_of(merge_outcomes(shipped, outcomes)) if outcomes else b""
 
 
 def open_partitions(
-    data: Any, columns: Sequence[str] | str | None = None, usual: Sequence[str] | None = None, sample_weight: Any = None
+    data: Any,
+    columns: Sequence[str] | str | None = None,
+    usual: Sequence[str] | None = None,
+    sample_weight: str | None = None,
 ) -> SparkPartitions:
     """Return the rows of a Spark DataFrame."""
     if not hasattr(data, "mapInArrow"):
@@ -121,7 +121,7 @@ def _read(session: SparkSession, paths: Sequence[str]) -> DataFrame:
         raise SourceError(str(error).splitlines()[0]) from error
 
 
-def array_of(frame: DataFrame, column: str) -> Any:
+def array_of(frame: DataFrame, column: str) -> Column:
     """Return a column of vectors (pyspark.ml) or arrays as a column of arrays."""
     kind = frame.schema[column].dataType
     if type(kind).__name__ == "VectorUDT":
@@ -148,27 +148,27 @@ def require_numbers(schema: StructType, columns: Sequence[str]) -> None:
 
 
 def _part(
-    batches: Iterable[Any], job: bytes, columns: list[str], weight: str | None, vector: bool
+    batches: Iterable[pa.RecordBatch], job: bytes, columns: list[str], weight: str | None, vector: bool
 ) -> Iterator[pa.RecordBatch]:
     number = TaskContext.get().partitionId()
-    yield _row(run_part(job, blocks_of(batches, columns, weight, vector), number))
+    yield _row(outcome_of(lambda: run_part(job, blocks_of(batches, columns, weight, vector), number)))
 
 
-def _merge(batches: Iterable[Any], job: bytes) -> Iterator[pa.RecordBatch]:
+def _merge(batches: Iterable[pa.RecordBatch], job: bytes) -> Iterator[pa.RecordBatch]:
     merged = b""
     for batch in batches:
-        parts = batch.column(0).to_pylist()
-        merged = merge_parts(job, [merged, *parts] if merged else parts)
+        outcomes = batch.column(0).to_pylist()
+        merged = merge_outcomes(job, [merged, *outcomes] if merged else outcomes)
     if merged:
         yield _row(merged)
 
 
-def _row(part: bytes) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([part], pa.binary())], ["part"])
+def _row(outcome: bytes) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([outcome], pa.binary())], ["part"])
 
 
 def _chosen_parts(parts: DataFrame, rng: np.random.Generator) -> list[bytes] | None:
-    """Return the results of a few partitions, computing no others; None where a session cannot do that (Connect)."""
+    """Return the outcomes of a few partitions, computing no others; None where a session cannot do that (Connect)."""
     try:
         rdd = parts.rdd
         count = rdd.getNumPartitions()
@@ -194,6 +194,6 @@ def _width(frame: DataFrame, column: str) -> int:
     return int(first.width)
 
 
-def by_name(name: str) -> Any:
+def by_name(name: str) -> Column:
     """Return a column by its name, whatever is in it."""
     return F.col(f"`{name.replace('`', '``')}`")  # a dot in a name is no path

@@ -64,7 +64,7 @@ class _CompressiveKMeansParams(HasFeaturesCol, HasInputCols, HasPredictionCol, H
             featuresCol="features", predictionCol="prediction",
         )  # fmt: skip
 
-    def _columns(self) -> Any:
+    def _columns(self) -> list[str] | str:
         """Return the columns, as `SparkPartitions` takes them."""
         return self.getInputCols() if self.isSet(self.inputCols) else self.getFeaturesCol()
 
@@ -109,7 +109,7 @@ class CompressiveKMeans(Estimator, _CompressiveKMeansParams, DefaultParamsReadab
         super().__init__()
         self._set(**{name: value for name, value in self._input_kwargs.items() if value is not None})
 
-    def setParams(self, **given: Any) -> CompressiveKMeans:
+    def setParams(self, **given: object) -> CompressiveKMeans:
         """Set parameters by name."""
         return self._set(**given)
 

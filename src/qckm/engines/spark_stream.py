@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
 
 from qckm import engines
 from qckm.errors import CheckpointError
@@ -65,7 +64,7 @@ class StreamSketch:
         """The number of the last batch in the sum; −1 before the first."""
         return self._batch
 
-    def __call__(self, batch: Any, number: int) -> None:
+    def __call__(self, batch: object, number: int) -> None:
         """Add a batch, unless it was added before."""
         if number <= self._batch:
             return

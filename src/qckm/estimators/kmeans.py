@@ -31,7 +31,7 @@ from qckm.planning.plan import Plan, decoder_seed, plan_operator
 from qckm.planning.scale import Pilot, draw_pilot
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sketch.runs import OnBad
-from qckm.sources.held import HeldRows, engine_of, open_held
+from qckm.sources.engine_rows import HeldRows, engine_of, open_held
 from qckm.sources.rows import as_rows, require_finite, require_no_mask, undisguised
 
 if TYPE_CHECKING:

@@ -6,22 +6,23 @@ The C lies in c/, as plain C with the prefix `qckm_`; here it gets the operator'
 from __future__ import annotations
 
 import os
-import re
 import zlib
 from collections.abc import Iterable
 from importlib import resources
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from qckm.common import atomic
+from qckm.common.arrays import Array
 from qckm.errors import OperatorError
+from qckm.export.rendering import PREFIX, require_prefix, with_prefix
 from qckm.kernels import reference
 from qckm.operator import seeded
 from qckm.operator.operator import Operator
 from qckm.operator.structured import StructuredCodes
 
+COUNTER_BITS = (16, 32)
 SELF_TESTS = 16  # rows
 LONGEST_PAYLOAD = 1 << 20  # bytes of a message (docs/wire-format.md)
 GREATEST_ORIGIN = 65535  # 32768 + 32767: beyond, every reading would be clipped
@@ -31,24 +32,46 @@ _COMMON = ("encode.h", "sample.h", "counters.h", "wire.h", "self_test.h")
 def export_c(
     operator: Operator,
     path: str | os.PathLike[str],
-    prefix: str = "qckm",
+    prefix: str = PREFIX,
     regenerate: bool = False,
-    counter_bits: int = 16,
+    counter_bits: int = COUNTER_BITS[0],
     hints: bool = True,
 ) -> None:
-    """Write the header; see `SketchOperator.export_c`."""
+    """Write a C99 header that computes the operator's bits on a device, with integers only (docs/sensor.md).
+
+    Parameters
+    ----------
+    operator : SketchOperator
+        As a method of the operator: itself.
+    path : path
+    prefix : str, default "qckm"
+        What the names of functions and macros start with.
+    regenerate : bool, default False
+        Whether the device makes the frequencies itself, slower and in less flash; for the seeded law only.
+    counter_bits : {16, 32}, default 16
+        Local counters hold 65535 or 2**32 - 1 rows.
+    hints : bool, default True
+        Whether regenerated frequencies come with a byte each, of flash, that saves two thirds of the time.
+
+    Examples
+    --------
+    >>> import os, tempfile, qckm
+    >>> op = qckm.SketchOperator.from_seed(3, 64, scale=500.0, seed=7, steps=1.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     op.export_c(os.path.join(folder, "encoder.h"), regenerate=True)
+    """
     text = render_c(operator, prefix, regenerate, counter_bits, hints)
     atomic.write_atomically(path, text.encode("ascii"))
 
 
 def render_c(
     operator: Operator,
-    prefix: str = "qckm",
+    prefix: str = PREFIX,
     regenerate: bool = False,
-    counter_bits: int = 16,
+    counter_bits: int = COUNTER_BITS[0],
     hints: bool = True,
 ) -> str:
-    """Return the header's text: the same for the same operator and options.
+    """Return the header's text, the same for the same operator and options, which are those of `export_c`.
 
     Examples
     --------
@@ -57,9 +80,8 @@ def render_c(
     >>> "int gait_encode(const int16_t *row, uint8_t *bits)" in render_c(op, prefix="gait")
     True
     """
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", prefix):
-        raise OperatorError(f"Expected a prefix of letters, digits and _, got {prefix!r}.")
-    if counter_bits not in (16, 32):
+    require_prefix(prefix)
+    if counter_bits not in COUNTER_BITS:
         raise OperatorError(f"Expected counters of 16 or 32 bits, got {counter_bits!r}.")
     origin = require_exportable(operator)
     tables = _regenerated_tables(operator, hints) if regenerate else _stored_tables(operator)
@@ -74,8 +96,7 @@ def render_c(
         *(_part(name) for name in _COMMON),
         "#endif\n",
     ]
-    text = "\n".join(parts)
-    return re.sub(r"\bqckm_", f"{prefix}_", re.sub(r"\bQCKM_", f"{prefix.upper()}_", text))
+    return with_prefix("\n".join(parts), prefix)
 
 
 def require_exportable(operator: Operator) -> npt.NDArray[np.int64]:
@@ -124,9 +145,7 @@ def self_test_rows(n: int) -> npt.NDArray[np.int16]:
     return rows.reshape(SELF_TESTS, n).astype(np.int16)
 
 
-def encode_readings(
-    operator: Operator, readings: npt.NDArray[Any]
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_]]:
+def encode_readings(operator: Operator, readings: Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_]]:
     """Return what a device makes of rows of int16 readings in steps: bits, and which rows were clipped.
 
     By the reference arithmetic, not by the fast kernels: this is what devices are compared with.

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import os
-import re
 from importlib import resources
 
 from qckm.common import atomic
-from qckm.errors import OperatorError
 from qckm.export.as_c import require_exportable
+from qckm.export.rendering import PREFIX, require_prefix, with_prefix
 from qckm.operator.operator import Operator
 from qckm.operator.structured import StructuredCodes
 
 
-def export_verilog(operator: Operator, path: str | os.PathLike[str], prefix: str = "qckm") -> None:
+def export_verilog(operator: Operator, path: str | os.PathLike[str], prefix: str = PREFIX) -> None:
     """Write the modules of `render_verilog` to a file."""
     atomic.write_atomically(path, render_verilog(operator, prefix).encode("ascii"))
 
 
-def render_verilog(operator: Operator, prefix: str = "qckm") -> str:
+def render_verilog(operator: Operator, prefix: str = PREFIX) -> str:
     """Return the modules PREFIX_channel and PREFIX_encoder, the same for the same operator.
 
     The encoder takes the n codes of a row (int16, counted from the origin and clipped), one a clock, and then gives for
@@ -31,11 +30,10 @@ def render_verilog(operator: Operator, prefix: str = "qckm") -> str:
     >>> "module gait_encoder" in render_verilog(op, prefix="gait")
     True
     """
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", prefix):
-        raise OperatorError(f"Expected a prefix of letters, digits and _, got {prefix!r}.")
+    require_prefix(prefix)
     require_exportable(operator)
     channel = resources.files("qckm.export").joinpath("channel.v").read_text("ascii")
-    return re.sub(r"\bqckm_", f"{prefix}_", f"{channel}\n{_encoder(operator)}")
+    return with_prefix(f"{channel}\n{_encoder(operator)}", prefix)
 
 
 def _encoder(operator: Operator) -> str:

@@ -1,4 +1,4 @@
-"""Models: centroids as a file people and programs can read: JSON, CSV, Parquet or .npz, by the name's ending."""
+"""Clusters go in, a file that people and programs read comes out, and back: JSON, CSV, Parquet or .npz."""
 
 from qckm.models.as_csv import to_csv
 from qckm.models.as_json import FORMAT, to_json

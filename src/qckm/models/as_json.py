@@ -38,7 +38,7 @@ def from_json(data: bytes) -> Model:
     return Model(centers, weights, spreads, units, *notes_of(content))
 
 
-def dump(content: Any, indent: int | None = None) -> bytes:
+def dump(content: object, indent: int | None = None) -> bytes:
     """Return JSON in ASCII. It has no NaN and no infinity: a fact that is one of these is null, as not known."""
     try:
         return json.dumps(_finite(content), indent=indent, allow_nan=False).encode("ascii")
@@ -51,7 +51,7 @@ def parse(data: bytes) -> Any:
     return json.loads(data, parse_constant=lambda _: None)
 
 
-def numbers_of(name: str, values: Any) -> Floats:
+def numbers_of(name: str, values: object) -> Floats:
     """Return what should be an array of numbers: no text that looks like one, no null."""
     array = np.array(values) if isinstance(values, list) else np.array(None)
     if array.dtype.kind not in "iuf":
@@ -59,7 +59,7 @@ def numbers_of(name: str, values: Any) -> Floats:
     return array.astype(np.float64)
 
 
-def notes_of(content: Any) -> tuple[tuple[str, ...] | None, dict[str, Any]]:
+def notes_of(content: object) -> tuple[tuple[str, ...] | None, dict[str, Any]]:
     """Return the names of the columns, if they have any, and the facts."""
     names, facts = (content.get(key) if isinstance(content, dict) else ... for key in ("feature_names", "facts"))
     if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
@@ -71,7 +71,7 @@ def notes_of(content: Any) -> tuple[tuple[str, ...] | None, dict[str, Any]]:
     return None if names is None else tuple(names), facts
 
 
-def _is_deep(content: Any) -> bool:
+def _is_deep(content: object) -> bool:
     """Whether there are more levels than anybody who walks through them expects."""
     level = [content]
     for _ in range(_DEEPEST):
@@ -80,7 +80,7 @@ def _is_deep(content: Any) -> bool:
     return any(isinstance(one, (dict, list)) for one in level)
 
 
-def _finite(content: Any) -> Any:
+def _finite(content: object) -> object:
     if isinstance(content, dict):
         return {key: _finite(value) for key, value in content.items()}
     if isinstance(content, (list, tuple)):

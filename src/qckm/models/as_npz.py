@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import io
 import zipfile
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from qckm.common.arrays import Array
 from qckm.errors import FileError
 from qckm.models.as_json import ARRAYS, dump, notes_of, parse
 from qckm.models.bounds import require_sane
@@ -55,7 +54,7 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
         return file.read(member.file_size)
 
 
-def _array(data: bytes) -> npt.NDArray[Any]:
+def _array(data: bytes) -> Array:
     """Return the array of a .npy file. NumPy's own reader makes an array of the size it reads about first."""
     file = io.BytesIO(data)
     read_header = _HEADERS.get(np.lib.format.read_magic(file))

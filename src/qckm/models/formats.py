@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from qckm.common import foreign
+from qckm.common import foreign_files
 from qckm.errors import FileError, Topic
 from qckm.models.as_csv import from_csv, to_csv
 from qckm.models.as_json import from_json, to_json
@@ -57,7 +57,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     [[1.0, 0.0], [0.0, 1.0]]
     """
     with open(path, "rb") as file:
-        data = file.read(foreign.START)
+        data = file.read(foreign_files.START)
         if is_model(data):  # of anything else no more is read, however long: it may be data, or a device
             data += file.read()
     return read_model(data, os.fspath(path))
@@ -66,9 +66,9 @@ def load_model(path: str | os.PathLike[str]) -> Model:
 def read_model(data: bytes, label: str) -> Model:
     """Read a model from bytes."""
     read = _reader_for(data)
-    with foreign.reading(label, "a model file"):
+    with foreign_files.reading(label, "a model file"):
         if read is None:
-            kind = foreign.recognised(data) or "something else"
+            kind = foreign_files.recognised(data) or "something else"
             found, about = _ADVICE.get(kind, (kind, "model"))
             raise FileError(f"got {found}", about)
         return read(data)
@@ -80,5 +80,5 @@ def is_model(start: bytes) -> bool:
 
 
 def _reader_for(data: bytes) -> Callable[[bytes], Model] | None:
-    start = data[: foreign.START].lstrip(_BEFORE)
+    start = data[: foreign_files.START].lstrip(_BEFORE)
     return next((reader for magic, reader in _READERS.items() if start.startswith(magic)), None)

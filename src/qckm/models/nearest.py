@@ -7,12 +7,10 @@ instructions.
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common.arrays import Floats
+from qckm.common.arrays import Floats, Rows
 from qckm.common.compiling import compiled
 from qckm.kernels.threads import Tasks, count_threads, share
 from qckm.sources.rows import require_finite
@@ -22,7 +20,7 @@ _CHUNK = 1 << 15  # rows a thread takes at a time
 _BLOCK = 1 << 16  # rows whose distances to all centroids are worked out at a time
 
 
-def nearest(rows: npt.NDArray[Any], centers: Floats, n_jobs: int | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
+def nearest(rows: Rows, centers: Floats, n_jobs: int | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
     """Return the nearest of the centers (K, n) for each row (rows, n), and the squared distance to it."""
     labels, squares = np.empty(len(rows), np.int32), np.empty(len(rows))
     compared = np.ascontiguousarray(centers, np.float64)
@@ -39,7 +37,7 @@ def nearest(rows: npt.NDArray[Any], centers: Floats, n_jobs: int | None = None) 
     return labels, squares
 
 
-def distances(rows: npt.NDArray[Any], centers: Floats, origin: Floats, units: Floats) -> Floats:
+def distances(rows: Rows, centers: Floats, origin: Floats, units: Floats) -> Floats:
     """Return the distance of each row (rows, n) to each of the centers (K, n), in units.
 
     Rows count from the origin, so that distances do not lose digits to a large offset.

@@ -1,5 +1,6 @@
-"""Wishes go in, an operator comes out: what is measured of a row, as integers. Laws, signatures, drawing."""
+"""A request goes in, an operator comes out: what is measured of a row, as integers. Laws, signatures, drawing."""
 
+from qckm.operator.constructors import ConstructedOperator
 from qckm.operator.operator import Operator
 
-__all__ = ["Operator"]
+__all__ = ["ConstructedOperator", "Operator"]

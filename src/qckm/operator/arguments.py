@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +11,13 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats
 from qckm.errors import OperatorError
 from qckm.kernels.reference import CODE_LIMIT, TURN
+from qckm.operator.structured import StructuredCodes
 
 # Lengths are no smaller, and no larger than its inverse: their squares are then numbers that float64 holds.
 SMALLEST = 1e-150
 
 
-def as_count(name: str, value: Any) -> int:
+def as_count(name: str, value: object) -> int:
     """Return a whole number ≥ 1."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
         raise OperatorError(f"Expected {name} to be a whole number >= 1, got {value!r}.")
@@ -46,7 +46,7 @@ def as_units(units: npt.ArrayLike | None, n: int) -> Floats:
     return sizes
 
 
-def as_scale(scale: Any) -> float:
+def as_scale(scale: object) -> float:
     """Return a scale whose frequencies and steps are numbers."""
     if not isinstance(scale, Real) or not SMALLEST <= float(scale) <= 1 / SMALLEST:
         raise OperatorError(f"Expected a scale from {SMALLEST} to {1 / SMALLEST}, got {scale!r}: rescale the data.")
@@ -86,7 +86,9 @@ def per_frequency(name: str, values: npt.ArrayLike, m: int) -> Floats:
     return array
 
 
-def require_codes(frequency_codes: Any, dither_codes: npt.NDArray[np.int32]) -> None:
+def require_codes(
+    frequency_codes: npt.NDArray[np.int16] | StructuredCodes, dither_codes: npt.NDArray[np.int32]
+) -> None:
     """Refuse codes that no operator has: frequencies (n, m) that are no int16 within ±32767, dither beyond a turn."""
     if isinstance(frequency_codes, np.ndarray) and (
         frequency_codes.dtype != np.int16 or (frequency_codes < -CODE_LIMIT).any()

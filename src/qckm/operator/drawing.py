@@ -1,4 +1,4 @@
-"""From wishes to integers: how the frequencies, the dither and the steps of an operator are drawn."""
+"""From a request to integers: how the frequencies, the dither and the steps of an operator are drawn."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from qckm.kernels.reference import CODE_LIMIT, TURN
 from qckm.operator.arguments import SMALLEST, power_of_two_below
 from qckm.operator.laws import Law, draw_frequencies, draw_norms
 from qckm.operator.octaves import octave_codes, steps_for
+from qckm.operator.request import STEPS_A_SCALE, Drawn, OperatorRequest
 from qckm.operator.structured import draw_structured, is_faster
-from qckm.operator.wishes import STEPS_A_SCALE, Drawn, Wishes
 
 # Rows further away need longer steps. One frequency of so many may be too high for an int16 then, and is lowered …
 _ONE_OF = 100
@@ -23,37 +23,41 @@ _LONGEST = 8
 # The highest frequency that fits an int16, in radians a step.
 _HIGHEST = CODE_LIMIT * (2 * np.pi / TURN)
 
-How = Literal["auto", "dense", "structured"]
+Arrangement = Literal["auto", "dense", "structured"]
 
 
-def draw(wishes: Wishes, law: Law, how: How, octaves: int, rng: np.random.Generator) -> tuple[Drawn, str]:
+def draw(
+    request: OperatorRequest, law: Law, arrangement: Arrangement, octaves: int, rng: np.random.Generator
+) -> tuple[Drawn, str]:
     """Draw frequencies of a law; return their integers, and the note that says where they came from."""
     if law.draw_codes is not None:
-        if how == "structured" or octaves > 1:
+        if arrangement == "structured" or octaves > 1:
             raise OperatorError(
                 f"Frequencies of the law {law.name!r} are dense, of one scale. Use another law for structured ones, or "
                 "for more than one octave."
             )
-        return law.draw_codes(wishes, rng)
-    return _draw_radial(wishes, law, how, octaves, rng), law.name
+        return law.draw_codes(request, rng)
+    return _draw_radial(request, law, arrangement, octaves, rng), law.name
 
 
-def _draw_radial(wishes: Wishes, law: Law, how: How, octaves: int, rng: np.random.Generator) -> Drawn:
+def _draw_radial(
+    request: OperatorRequest, law: Law, arrangement: Arrangement, octaves: int, rng: np.random.Generator
+) -> Drawn:
     """Draw frequencies of a radial law, dense or structured, at one scale or several."""
     if octaves > 1:
-        if how == "structured":
+        if arrangement == "structured":
             raise OperatorError("Expected frequencies 'dense' or 'auto' for more than one octave, got 'structured'.")
-        return _draw_octaves(wishes, law, octaves, rng)
-    if how == "structured" or (how == "auto" and is_faster(wishes.n, wishes.m)):
-        drawn = _draw_structured(wishes, law, rng)
+        return _draw_octaves(request, law, octaves, rng)
+    if arrangement == "structured" or (arrangement == "auto" and is_faster(request.n, request.m)):
+        drawn = _draw_structured(request, law, rng)
         if drawn is not None:
             return drawn
-        if how == "structured":
+        if arrangement == "structured":
             raise OperatorError(
                 "Structured frequencies need more than a handful of features, and steps that are fine and in "
                 "proportion to the units within a factor of 4: leave out steps=, or use frequencies='dense'."
             )
-    return _draw_dense(wishes, law, rng)
+    return _draw_dense(request, law, rng)
 
 
 def steps_of(omega: Floats) -> Floats:
@@ -76,16 +80,16 @@ def code_frequencies(omega: Floats, steps: Floats) -> npt.NDArray[np.int16]:
     return codes.astype(np.int16)
 
 
-def _draw_dense(wishes: Wishes, law: Law, rng: np.random.Generator) -> Drawn:
-    omega = draw_frequencies(wishes.n, wishes.m, wishes.scale, law, rng) / wishes.units[:, np.newaxis]
-    steps, usual = wishes.steps_up_to(_longest(omega)), wishes.usual_steps
+def _draw_dense(request: OperatorRequest, law: Law, rng: np.random.Generator) -> Drawn:
+    omega = draw_frequencies(request.n, request.m, request.scale, law, rng) / request.units[:, np.newaxis]
+    steps, usual = request.steps_up_to(_longest(omega)), request.usual_steps
     while (longer := steps > usual).any():
         too_high = np.abs(omega) * steps[:, np.newaxis] > _HIGHEST
-        if too_high.any(axis=0).sum() <= wishes.m // _ONE_OF:
+        if too_high.any(axis=0).sum() <= request.m // _ONE_OF:
             omega /= np.maximum(1, (np.abs(omega) * steps[:, np.newaxis] / _HIGHEST).max(axis=0))
             break
         steps = np.where(longer & too_high.any(axis=1), steps / 2, steps)
-    return Drawn(code_frequencies(omega, steps), wishes.draw_dither(wishes.m, rng), steps)
+    return Drawn(code_frequencies(omega, steps), request.draw_dither(request.m, rng), steps)
 
 
 def _longest(omega: Floats) -> Floats:
@@ -95,21 +99,21 @@ def _longest(omega: Floats) -> Floats:
     return steps
 
 
-def _draw_structured(wishes: Wishes, law: Law, rng: np.random.Generator) -> Drawn | None:
+def _draw_structured(request: OperatorRequest, law: Law, rng: np.random.Generator) -> Drawn | None:
     """Draw structured frequencies, or None where integers would be too coarse for them."""
-    usual = wishes.usual_steps
-    longer = (wishes.steps_up_to(_LONGEST * usual) / usual).max()  # all of them, as they must be in proportion
-    norms = draw_norms(wishes.n, wishes.m, wishes.scale, law, rng)
-    codes = draw_structured(wishes.m, norms, wishes.units, longer * usual, rng)
+    usual = request.usual_steps
+    longer = (request.steps_up_to(_LONGEST * usual) / usual).max()  # all of them, as they must be in proportion
+    norms = draw_norms(request.n, request.m, request.scale, law, rng)
+    codes = draw_structured(request.m, norms, request.units, longer * usual, rng)
     if codes is None:
         return None
-    return Drawn(codes, wishes.draw_dither(wishes.m, rng), longer * usual)
+    return Drawn(codes, request.draw_dither(request.m, rng), longer * usual)
 
 
-def _draw_octaves(wishes: Wishes, law: Law, octaves: int, rng: np.random.Generator) -> Drawn:
-    omega = draw_frequencies(wishes.n, wishes.m, wishes.scale, law, rng) / wishes.units[:, np.newaxis]
-    steps = wishes.usual_steps
-    if wishes.steps is None:
-        steps = steps_for(omega, steps, wishes.steps_up_to(np.inf), octaves)
+def _draw_octaves(request: OperatorRequest, law: Law, octaves: int, rng: np.random.Generator) -> Drawn:
+    omega = draw_frequencies(request.n, request.m, request.scale, law, rng) / request.units[:, np.newaxis]
+    steps = request.usual_steps
+    if request.steps is None:
+        steps = steps_for(omega, steps, request.steps_up_to(np.inf), octaves)
     codes = octave_codes(omega, steps, octaves)
-    return Drawn(codes, wishes.draw_dither(octaves * wishes.m, rng), steps)
+    return Drawn(codes, request.draw_dither(octaves * request.m, rng), steps)

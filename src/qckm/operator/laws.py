@@ -11,14 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.errors import OperatorError
 from qckm.operator import seeded
-from qckm.operator.wishes import Drawn, Wishes
+from qckm.operator.request import Drawn, OperatorRequest
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Law:
     mean_square : callable
         E R² in dimension n.
     draw_codes : callable, optional
-        How to draw the integers of an operator, for a law whose directions are its own as well: (wishes, rng) to them
+        How to draw the integers of an operator, for a law whose directions are its own as well: (request, rng) to them
         and a note.
     radians : float, optional
         The rms ‖ω‖ times the clusters' standard deviation that suits it, where that is not for the planner to say.
@@ -42,10 +41,10 @@ class Law:
     name: str
     draw_radii: Callable[[int, int, np.random.Generator], Floats]
     mean_square: Callable[[int], float]
-    draw_codes: Callable[[Wishes, np.random.Generator], tuple[Drawn, str]] | None = None
+    draw_codes: Callable[[OperatorRequest, np.random.Generator], tuple[Drawn, str]] | None = None
     radians: float | None = None
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Let a law of ours travel, by pickle or copy, as its name: its functions have none."""
         if LAWS.get(self.name) is self:
             return get_law, (self.name,)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,7 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats
 from qckm.errors import OperatorError
 from qckm.kernels.reference import CODE_LIMIT, TURN
-from qckm.operator.wishes import Drawn, Wishes, needs_no_dither
+from qckm.operator.request import Drawn, OperatorRequest, needs_no_dither
 
 LAW = "seeded"
 GOLDEN = 0x9E3779B9  # 2**32 over the golden ratio: the step from one draw of a stream to the next
@@ -144,15 +143,15 @@ def longest_steps(scale: float, units: Floats) -> Floats:
     return steps
 
 
-def draw_codes(wishes: Wishes, seed: Any) -> tuple[Drawn, str]:
+def draw_codes(request: OperatorRequest, seed: int | np.random.Generator) -> tuple[Drawn, str]:
     """Draw the integers of a seed, or of a generator that draws one; return them and the operator's note."""
     if isinstance(seed, np.random.Generator):
         seed = int(seed.integers(2**32))
-    steps = wishes.steps_up_to(longest_steps(wishes.scale, wishes.units))
-    recipe = make_recipe(seed, wishes.scale, wishes.units, steps)
-    draws = draw(recipe.seed, wishes.n, wishes.m)
-    undithered = needs_no_dither(wishes.signature, wishes.dither)
-    dither_codes = np.zeros(wishes.m, np.int32) if undithered else draws.dither
+    steps = request.steps_up_to(longest_steps(request.scale, request.units))
+    recipe = make_recipe(seed, request.scale, request.units, steps)
+    draws = draw(recipe.seed, request.n, request.m)
+    undithered = needs_no_dither(request.signature, request.dither)
+    dither_codes = np.zeros(request.m, np.int32) if undithered else draws.dither
     return Drawn(frequency_codes(recipe, draws.components), dither_codes, steps), recipe.law
 
 

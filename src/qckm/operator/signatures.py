@@ -182,7 +182,11 @@ SIGNATURES: dict[str, Callable[[], Signature]] = {
 }
 
 
-def get(signature: str | Signature | Callable[[Any], Any]) -> Signature:
+# A name of `SIGNATURES`, a signature, or a function of radians that is to be one.
+SignatureLike = str | Signature | Callable[[Any], Any]
+
+
+def get(signature: SignatureLike) -> Signature:
     """Return the signature of that name, of that function, or the signature itself.
 
     Examples

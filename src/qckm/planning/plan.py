@@ -12,7 +12,7 @@ from qckm.common.arrays import Floats
 from qckm.common.random import mixed_with, spawn
 from qckm.errors import OperatorError
 from qckm.operator import signatures
-from qckm.operator.wishes import Dither
+from qckm.operator.request import Dither
 from qckm.planning.hints import Hints
 from qckm.planning.sampling import sample_rows
 from qckm.planning.scale import (

@@ -1,4 +1,4 @@
-"""What a person looks at: one HTML file that shows what was found. No script, no network, nothing beside it."""
+"""A model goes in, one HTML page comes out: no script, no network, nothing beside it."""
 
 from qckm.report.page import render
 

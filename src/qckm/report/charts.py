@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from qckm.common.arrays import Floats
+from qckm.common.text import format_bytes
 from qckm.models import Model
-from qckm.report.facts import percent, size
+from qckm.report.facts import percent
 from qckm.report.html import Html, element
 
 # Told apart by people with any kind of colour vision (after Okabe and Ito), and on paper.
@@ -116,11 +117,11 @@ def draw_sizes(data_bytes: float, sketch_bytes: float) -> Html:
     small = max(1.2, side * float(np.sqrt(min(1.0, sketch_bytes / data_bytes))))
     parts = [
         element("rect", x=8, y=10, width=side, height=side, class_="data"),
-        element("text", f"data, {size(data_bytes)}", x=side + 20, y=f"{10 + side:.1f}"),
+        element("text", f"data, {format_bytes(data_bytes)}", x=side + 20, y=f"{10 + side:.1f}"),
         element(
             "rect", x=260, y=f"{10 + side - small:.1f}", width=f"{small:.1f}", height=f"{small:.1f}", class_="sketch"
         ),
-        element("text", f"sketch, {size(sketch_bytes)}", x=f"{270 + small:.1f}", y=f"{10 + side:.1f}"),
+        element("text", f"sketch, {format_bytes(sketch_bytes)}", x=f"{270 + small:.1f}", y=f"{10 + side:.1f}"),
     ]
     return _picture("Size of the data and of the sketch", 112, parts)
 

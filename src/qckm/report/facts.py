@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from qckm.common.text import format_value, shortened
 
 # No count of rows or bytes is larger, and Python's integers know no end.
 _LARGEST = 1e21
 _LONGEST = 300
 
 
-def number(value: Any) -> float | None:
+def number(value: object) -> float | None:
     """Return a finite number of a size that can be, or None."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return value if -_LARGEST < value < _LARGEST else None
 
 
-def amount(facts: dict[str, Any], key: str) -> float | None:
+def amount(facts: dict[str, object], key: str) -> float | None:
     """Return a fact that counts something, or None."""
     found = number(facts.get(key))
     return found if found is not None and found >= 0 else None
 
 
-def words(value: Any) -> str:
-    """Return a fact in words."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    known = number(value)
-    if known is not None:
-        return f"{known:.6g}" if isinstance(known, float) else str(known)
-    text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+def words(value: object) -> str:
+    """Return a fact in words. Integers stay as they are: a seed is copied, not read."""
+    return shortened(str(value) if type(value) is int else format_value(value), _LONGEST)
 
 
-def count(value: Any) -> str:
+def count(value: object) -> str:
     """Return a number of things in words."""
     known = number(value)
     return words(value) if known is None else f"{known:,.0f}"
@@ -42,12 +36,3 @@ def count(value: Any) -> str:
 def percent(share: float, digits: int = 1) -> str:
     """Return a share in per cent; what is none, and far above 1, as it is."""
     return f"{share:.{digits}%}" if share < _LARGEST else f"{share:.3g}"
-
-
-def size(value: float) -> str:
-    """Return a number of bytes in words."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:.1f} TB"

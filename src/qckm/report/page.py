@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import Any
 
 import numpy as np
 
 import qckm
 from qckm.common.arrays import Floats
+from qckm.common.text import format_bytes
 from qckm.models import Model
 from qckm.report import charts, verdict
-from qckm.report.facts import amount, count, number, percent, size, words
+from qckm.report.facts import amount, count, number, percent, words
 from qckm.report.html import Html, element
 
 _MOST_COLUMNS = 12
@@ -93,7 +93,7 @@ def _section(title: str, body: object, note: str = "", kind: str | None = None) 
     )
 
 
-def _origin(facts: dict[str, Any]) -> str:
+def _origin(facts: dict[str, object]) -> str:
     inputs = facts.get("inputs") or []
     if not isinstance(inputs, list):
         inputs = [inputs]
@@ -118,14 +118,18 @@ def _verdict(checks: list[verdict.Check]) -> Html:
     return _section(_VERDICTS[grade], element("ul", items, class_="checks"), kind=f"verdict {grade}")
 
 
-def _read(facts: dict[str, Any], model: Model) -> Html:
+def _read(facts: dict[str, object], model: Model) -> Html:
     titles = {"rows": "rows", "skipped": "bad rows left out", "frequencies": "frequencies"}
     shown = [(title, count(facts[key])) for key, title in titles.items() if key in facts]
     shown.insert(1, ("columns", count(model.centers.shape[1])))
     data, sketch = amount(facts, "data_bytes"), amount(facts, "sketch_bytes")
     picture = None
     if data and sketch:
-        shown += [("data", size(data)), ("sketch", size(sketch)), ("data / sketch", f"{data / sketch:,.0f}")]
+        shown += [
+            ("data", format_bytes(data)),
+            ("sketch", format_bytes(sketch)),
+            ("data / sketch", f"{data / sketch:,.0f}"),
+        ]
         picture = charts.draw_sizes(data, sketch)
     numbers = [element("div", element("dt", title), element("dd", value)) for title, value in shown]
     return _section("What was read", [element("dl", numbers, class_="numbers"), picture])
@@ -171,7 +175,7 @@ def _table(model: Model, k: int) -> Html:
     return _section("Centroids", table, " ".join(filter(None, notes)))
 
 
-def _method(facts: dict[str, Any]) -> Html:
+def _method(facts: dict[str, object]) -> Html:
     shown: list[tuple[str, str]] = []
     seconds = facts.get("seconds")
     if isinstance(seconds, dict):

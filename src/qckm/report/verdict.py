@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -69,7 +69,7 @@ def _beside_kmeans(model: Model, sample: Floats) -> Check | None:
     return Check(_graded(ratio, 1.06, 1.25), "Beside k-means", words)
 
 
-def _believed(facts: dict[str, Any]) -> Check | None:
+def _believed(facts: dict[str, object]) -> Check | None:
     """Pass on what the decoder itself thinks; CL-OMPR has no opinion."""
     converged = facts.get("converged")
     if not isinstance(converged, (bool, np.bool_)):
@@ -89,7 +89,7 @@ def _explained(model: Model) -> Check | None:
     return Check(_graded(1 - share, 1 - _WELL, 0.25), "Match with the sketch", words)
 
 
-def _clipped(facts: dict[str, Any]) -> Check | None:
+def _clipped(facts: dict[str, object]) -> Check | None:
     rows, clipped = amount(facts, "rows"), amount({"saturated": 0, **facts}, "saturated")
     if not rows or clipped is None:
         return None
@@ -98,7 +98,7 @@ def _clipped(facts: dict[str, Any]) -> Check | None:
     return Check(_graded(share, 0.001, 0.05), "Outliers", words if share else "No row lies outside the coded range.")
 
 
-def _skipped(facts: dict[str, Any]) -> Check | None:
+def _skipped(facts: dict[str, object]) -> Check | None:
     rows, skipped = amount(facts, "rows"), amount(facts, "skipped")
     if rows is None or not skipped:
         return None

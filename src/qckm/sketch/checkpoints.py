@@ -14,13 +14,13 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from qckm.common import atomic, foreign, locks
+from qckm.common import atomic, foreign_files, locks
 from qckm.errors import CheckpointError
 from qckm.sketch import files
 from qckm.sketch.runs import State
 from qckm.sources.source import Position, Stamp
 
-MAGIC = foreign.CHECKPOINT + b"1\n"
+MAGIC = foreign_files.CHECKPOINT + b"1\n"
 _DIGEST = 32
 _ENDING = ".checkpoint"
 _NOTES = {"table": int, "row": int, "bytes_done": int, "inputs": list, "options": dict}
@@ -84,7 +84,7 @@ def load(path: str) -> Checkpoint | None:
 def loads(data: bytes, label: str) -> Checkpoint:
     """Return the checkpoint of a file's bytes; errors say whose they are."""
     expected = "a checkpoint, got a file that is damaged or none"
-    with foreign.reading(label, expected, CheckpointError, advice=". Remove it to start again."):
+    with foreign_files.reading(label, expected, CheckpointError, advice=". Remove it to start again."):
         return _parse(data)
 
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common import foreign
+from qckm.common import foreign_files
+from qckm.common.arrays import Array
 from qckm.common.atomic import updating, write_atomically
 from qckm.errors import FileError, QckmError
 from qckm.kernels.reference import ARITHMETIC, STRUCTURED_ARITHMETIC
@@ -35,7 +36,7 @@ _LARGEST = 1 << 48  # of any count in a header: keeps sizes far from overflow
 def loads(data: bytes) -> Sketch:
     """Return the sketch of a file's bytes; raise `FileError` for anything that is not exactly one."""
     header, payload = _split(data)
-    arrays: dict[str, npt.NDArray[Any]] = {}
+    arrays: dict[str, Array] = {}
     at = 0
     for name, kind, shape in layout(header):
         count = int(np.prod(shape))
@@ -79,10 +80,10 @@ def load(path: str | os.PathLike[str]) -> Sketch:
     """
     with open(path, "rb") as file:
         # A file that does not start as ours is not read any further, however long: it may be a device.
-        data = file.read(foreign.START)
+        data = file.read(foreign_files.START)
         if data.startswith(MAGIC):
             data += file.read()
-    with foreign.reading(os.fspath(path)):
+    with foreign_files.reading(os.fspath(path)):
         return loads(data)
 
 
@@ -92,7 +93,7 @@ def _read_preamble(data: bytes) -> int:
         raise FileError(f"Expected a sketch file, got {len(data)} bytes: empty or cut short.")
     magic, version, length = PREAMBLE.unpack_from(data)
     if magic != MAGIC:
-        found = foreign.recognised(data) or "one that does not start with the .qckm magic bytes"
+        found = foreign_files.recognised(data) or "one that does not start with the .qckm magic bytes"
         raise FileError(f"Expected a sketch file, got {found}.")
     if version != VERSION:
         raise FileError(f"Expected file version {VERSION}, got {version}: a newer qckm may read it.")
@@ -159,7 +160,7 @@ def _parse_header(text: bytes) -> dict[str, Any]:
     return header
 
 
-def _build(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Sketch:
+def _build(header: dict[str, Any], arrays: dict[str, Array]) -> Sketch:
     if header["table"]:
         signature = Signature(header["signature"], arrays["table"])
     else:

@@ -15,9 +15,9 @@ from qckm.sketch import SketchOperator
 from qckm.sketch.runs import OnBad, sketch_batch
 from qckm.sketch.sketch import Sketch
 from qckm.sources.arrow import columns_of, require_valid, rows_of
+from qckm.sources.engine_rows import engine_of
 from qckm.sources.frames import is_frame, read_frame
-from qckm.sources.guard import reading
-from qckm.sources.held import engine_of
+from qckm.sources.read_errors import reading
 from qckm.sources.selecting import resolve
 from qckm.sources.source import BATCH_BYTES, Batch, Position
 from qckm.sources.table import Selection

@@ -7,10 +7,11 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from qckm.common.arrays import Weights
 from qckm.errors import RowsError, SourceError
 from qckm.sketch import SketchOperator
 from qckm.sketch.sketch import Sketch
-from qckm.sources.held import engine_of, open_held
+from qckm.sources.engine_rows import engine_of, open_held
 from qckm.sources.opening import open_source
 from qckm.sources.prefetch import prefetch
 from qckm.sources.source import Batch, Position, Source
@@ -56,7 +57,7 @@ def sketch_source(operator: SketchOperator, data: Any, columns: Any = None, on_b
     """
     if engine_of(data):
         rows = open_held(data, columns, operator.feature_names)
-        return rows.sketch(operator, on_bad)  # type: ignore[no-any-return]
+        return rows.sketch(operator, on_bad)
     source = data if isinstance(data, Source) else open_source(data, columns, usual=operator.feature_names)
     state = State(operator.empty())
     for found in states(operator, source, state, on_bad):
@@ -71,7 +72,7 @@ def states(
     """Yield the state after each batch, from `start` on; with `tick`, also when no batch came for so many seconds."""
     require_columns(operator, source)
     state = start
-    with closing(prefetch(source.batches(start.position), tick=tick)) as batches:  # type: ignore[type-var]
+    with closing(prefetch(source.batches(start.position), tick=tick)) as batches:
         for batch in batches:
             if batch is not None:
                 state = State(state.sketch + sketch_batch(operator, batch, on_bad), batch.after, batch.bytes_done)
@@ -79,7 +80,7 @@ def states(
 
 
 def sketch_batch(
-    operator: SketchOperator, batch: Batch, on_bad: OnBad, weights: Any = None, n_jobs: int | None = None
+    operator: SketchOperator, batch: Batch, on_bad: OnBad, weights: Weights | None = None, n_jobs: int | None = None
 ) -> Sketch:
     """Sketch one batch. The kernel looks for bad rows as it goes: only where it finds one are they looked up."""
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
@@ -15,13 +14,13 @@ from qckm.errors import OperatorError, QckmError, RowsError
 from qckm.kernels.portable import PortableSketcher
 from qckm.kernels.sketcher import Measurement, Sketcher, count_bits, make_sketcher
 from qckm.kernels.threads import as_jobs
-from qckm.operator import Operator
+from qckm.operator import ConstructedOperator
 from qckm.sketch.sketch import Sketch
-from qckm.sources import held
+from qckm.sources import engine_rows
 from qckm.sources.rows import as_rows, as_weights, raise_not_finite, require_names
 
 
-class SketchOperator(Operator):
+class SketchOperator(ConstructedOperator):
     """What is measured of a row, and the sums of it. Build one with `draw`, `from_frequencies` or `from_seed`.
 
     Two operators are equal when they measure the same, as their fingerprints say, and decode alike: units and octaves
@@ -62,9 +61,9 @@ class SketchOperator(Operator):
         -------
         Sketch
         """
-        if held.engine_of(X):
-            elsewhere = held.open_held(X, sample_weight=sample_weight)
-            return elsewhere.sketch(self, n_jobs=as_jobs(n_jobs))  # type: ignore[no-any-return]
+        if engine_rows.engine_of(X):
+            partitions = engine_rows.open_held(X, sample_weight=sample_weight)
+            return partitions.sketch(self, n_jobs=as_jobs(n_jobs))
         require_names(X, self.feature_names)
         rows = as_rows(X, self.n_features)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
@@ -110,41 +109,19 @@ class SketchOperator(Operator):
         total = len(packed) - 2 * ones[: self.n_measurements]
         return Sketch(self, total, len(packed), 0, self.reach) if len(packed) else self.empty()
 
-    def export_c(
-        self,
-        path: str | os.PathLike[str],
-        prefix: str = "qckm",
-        regenerate: bool = False,
-        counter_bits: int = 16,
-        hints: bool = True,
-    ) -> None:
-        """Write a C99 header that computes the same bits on a device, with integers only (docs/sensor.md).
-
-        Parameters
-        ----------
-        path : path
-        prefix : str, default "qckm"
-            What the names of functions and macros start with.
-        regenerate : bool, default False
-            Whether the device makes the frequencies itself, slower and in less flash; for the seeded law only.
-        counter_bits : {16, 32}, default 16
-            Local counters hold 65535 or 2**32 - 1 rows.
-        hints : bool, default True
-            Whether regenerated frequencies come with a byte each, of flash, that saves two thirds of the time.
-
-        Examples
-        --------
-        >>> import os, tempfile, qckm
-        >>> op = qckm.SketchOperator.from_seed(3, 64, scale=500.0, seed=7, steps=1.0)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     op.export_c(os.path.join(folder, "encoder.h"), regenerate=True)
-        """
-        export.export_c(self, path, prefix, regenerate, counter_bits, hints)
+    export_c = export.export_c
 
     @property
     def _measurement(self) -> Measurement:
-        how = self.signature.table, self.paired, self.octaves
-        return Measurement(self.frequency_codes, self.dither_codes, self.steps, self.origin, *how)
+        return Measurement(
+            self.frequency_codes,
+            self.dither_codes,
+            self.steps,
+            self.origin,
+            self.signature.table,
+            self.paired,
+            self.octaves,
+        )
 
     @cached_property
     def _sketcher(self) -> Sketcher:

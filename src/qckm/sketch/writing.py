@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common import foreign
+from qckm.common import foreign_files
+from qckm.common.arrays import Array
 from qckm.errors import FileError
 from qckm.kernels.reference import STRUCTURED_ARITHMETIC, TABLE_SIZE
 from qckm.operator import signatures
@@ -20,7 +21,7 @@ from qckm.operator.structured import StructuredCodes, block_size
 if TYPE_CHECKING:
     from qckm.sketch.sketch import Sketch
 
-MAGIC = foreign.SKETCH
+MAGIC = foreign_files.SKETCH
 VERSION = 1
 PREAMBLE = struct.Struct("<8sII")  # magic, version, length of the header
 HEADER_LIMIT = 1 << 22  # room for the names of tens of thousands of columns
@@ -59,7 +60,7 @@ def dumps(sketch: Sketch) -> bytes:
     text = json.dumps(header, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
     if len(text) > HEADER_LIMIT:
         raise FileError(f"Expected feature names of less than {HEADER_LIMIT} bytes, got {len(text)}: shorten them.")
-    arrays: dict[str, npt.NDArray[Any]] = {
+    arrays: dict[str, Array] = {
         **_frequency_arrays(operator.frequency_codes),
         "dither_codes": operator.dither_codes,
         "steps": operator.steps,
@@ -98,7 +99,7 @@ def layout(header: dict[str, Any]) -> list[tuple[str, str, tuple[int, ...]]]:
     ]
 
 
-def _frequency_arrays(codes: npt.NDArray[np.int16] | StructuredCodes) -> dict[str, npt.NDArray[Any]]:
+def _frequency_arrays(codes: npt.NDArray[np.int16] | StructuredCodes) -> dict[str, Array]:
     if isinstance(codes, StructuredCodes):
         return {"signs": codes.packed_signs(), "factors": codes.factors, "radii": codes.radii}
     return {"frequency_codes": codes}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +11,7 @@ import pyarrow as pa
 from qckm.common.arrays import Rows
 from qckm.errors import SourceError
 from qckm.sources.frame_columns import is_arrow_number
-from qckm.sources.guard import reading
+from qckm.sources.read_errors import reading
 from qckm.sources.table import Column, Selection
 
 
@@ -71,7 +70,7 @@ def rows_of(batch: pa.RecordBatch, selection: Selection, extra: dict[str, float]
     return out.T
 
 
-def numbers_of(array: Any, place: str = "") -> Rows:
+def numbers_of(array: pa.Array | pa.ChunkedArray, place: str = "") -> Rows:
     """Return a column as numbers; its nulls are NaN."""
     if not is_arrow_number(array.type):
         raise SourceError(f"Expected numbers{place}, got the type {array.type}. Convert it first.")

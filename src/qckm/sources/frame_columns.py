@@ -10,7 +10,7 @@ import numpy as np
 from qckm.errors import RowsError
 
 
-def column_names(X: Any) -> tuple[str, ...] | None:
+def column_names(X: object) -> tuple[str, ...] | None:
     """Return the names of the columns of a pandas, polars or Arrow frame; None of what has none."""
     schema = getattr(X, "schema", None)
     found = getattr(X, "columns", None)
@@ -23,7 +23,7 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
-def require_numeric_columns(X: Any) -> None:
+def require_numeric_columns(X: object) -> None:
     """Refuse a frame with columns of text, dates or times, by their names.
 
     NumPy makes numbers of some of them where they stand beside numbers: of dates the time since 1970, of text what
@@ -34,7 +34,7 @@ def require_numeric_columns(X: Any) -> None:
         raise RowsError(f"Expected columns of numbers, got {'; '.join(wrong[:5])}. Convert them, or leave them out.")
 
 
-def has_objects(X: Any) -> bool:
+def has_objects(X: object) -> bool:
     """Whether a frame has a column of Python objects, of which nobody knows what they are."""
     return any(str(kind).lower() == "object" for _, kind, _ in _kinds(X))
 
@@ -49,7 +49,7 @@ def is_arrow_number(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _kinds(X: Any) -> Iterator[tuple[Any, Any, bool]]:
+def _kinds(X: object) -> Iterator[tuple[Any, Any, bool]]:
     """Yield name, type and whether it is one of numbers, of each column of a frame; nothing of other things."""
     if isinstance(X, np.ndarray) or hasattr(X, "collect"):  # a lazy frame has no types before it is collected
         return

@@ -20,7 +20,7 @@ def open_frame(frame: Any) -> BatchesTable:
     """
     label = f"{type(frame).__module__.split('.')[0]} {type(frame).__name__}"
 
-    def batches() -> tuple[pa.Schema, Iterator[Any], Callable[[], int]]:
+    def batches() -> tuple[pa.Schema, Iterator[pa.RecordBatch], Callable[[], int]]:
         reader = read_frame(frame)
         return reader.schema, iter(reader), lambda: 0
 
@@ -35,7 +35,7 @@ def open_frame(frame: Any) -> BatchesTable:
     return table
 
 
-def is_frame(value: Any) -> bool:
+def is_frame(value: object) -> bool:
     """Whether `open_frame` knows what to do with it."""
     return hasattr(value, "__arrow_c_stream__") or hasattr(value, "collect_schema") or hasattr(value, "to_batches")
 

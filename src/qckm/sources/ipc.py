@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
 from qckm.errors import SourceError
 from qckm.sources.arrow import columns_of, require_valid, rows_of
-from qckm.sources.claims import Batch, batch_of, blocks_of, body_length, metadata_of, require_modest
-from qckm.sources.guard import reading
-from qckm.sources.messages import Messages
+from qckm.sources.arrow_messages import Messages
+from qckm.sources.arrow_sizes import Batch, batch_of, blocks_of, body_length, metadata_of, require_modest
+from qckm.sources.arrow_slices import locate, read_slices
 from qckm.sources.raw import Peekable
-from qckm.sources.slices import locate, read_slices
+from qckm.sources.read_errors import reading
 from qckm.sources.table import Chunk, Column, Selection, Table
 
 _EXPECTED = "expected Arrow data"
@@ -31,7 +31,7 @@ class BatchesTable(Table):
     def __init__(
         self,
         label: str,
-        open_batches: Callable[[], tuple[pa.Schema, Iterator[Any], Callable[[], int]]],
+        open_batches: Callable[[], tuple[pa.Schema, Iterator[pa.RecordBatch], Callable[[], int]]],
         once: bool = False,
         expected: str = _EXPECTED,
     ) -> None:
@@ -78,7 +78,7 @@ class ArrowFileTable(Table):
         with open(self.label, "rb", buffering=0) as file, pa.OSFile(self.label) as again:
             reader, schema = pa.ipc.open_file(again, options=options), pa.ipc.open_file(again).schema
 
-            def each() -> Iterator[Any]:
+            def each() -> Iterator[pa.RecordBatch]:
                 nonlocal done
                 for number in range(len(self._batches)):
                     done = (number + 1) * (self.n_bytes or 0) // len(self._batches)
@@ -88,8 +88,8 @@ class ArrowFileTable(Table):
             yield from _chunks(self.label, each(), lambda: done, selection, first_row, batch_rows)
 
     def _parts(
-        self, file: Any, number: int, schema: pa.Schema, names: Sequence[str], batch_rows: int
-    ) -> Iterator[Any] | None:
+        self, file: BinaryIO, number: int, schema: pa.Schema, names: Sequence[str], batch_rows: int
+    ) -> Iterator[pa.RecordBatch] | None:
         """Check a batch; return it in parts where it is large and can be read so."""
         start, length = self._batches[number]
         batch = self._check_message(file, start, length)
@@ -101,7 +101,7 @@ class ArrowFileTable(Table):
         body = start + length
         return read_slices(columns, batch.rows, batch_rows, lambda at, size: self._bytes(file, body + at, size))
 
-    def _check(self, file: Any) -> list[tuple[int, int]]:
+    def _check(self, file: BinaryIO) -> list[tuple[int, int]]:
         """Return where the batches are; look at the dictionaries, which pyarrow reads with the first one."""
         end = file.seek(0, os.SEEK_END)
         tail = self._bytes(file, max(0, end - 10), 10)
@@ -113,7 +113,7 @@ class ArrowFileTable(Table):
             self._check_message(file, *block)
         return batches
 
-    def _check_message(self, file: Any, start: int, length: int) -> Batch | None:
+    def _check_message(self, file: BinaryIO, start: int, length: int) -> Batch | None:
         """Refuse a message that does not lie in the file, or that unpacks to far more than it is."""
         metadata = metadata_of(self._bytes(file, start, length))
         body, size = start + length, body_length(metadata)
@@ -123,7 +123,7 @@ class ArrowFileTable(Table):
         require_modest(batch, size, lambda offset, many: self._bytes(file, body + offset, many), self.label)
         return batch
 
-    def _bytes(self, file: Any, start: int, size: int) -> bytes:
+    def _bytes(self, file: BinaryIO, start: int, size: int) -> bytes:
         if not 0 <= start <= start + size <= (self.n_bytes or 0):
             raise SourceError(f"{self.label}: expected {size} bytes at {start}, got a file of {self.n_bytes}.")
         file.seek(start)
@@ -138,7 +138,7 @@ class ArrowFileTable(Table):
 def open_arrow_stream(open_stream: Callable[[], Peekable], label: str, path: str | None = None) -> BatchesTable:
     """Open an Arrow IPC stream: a file that can be read again, or, without a path, a pipe that cannot."""
 
-    def batches() -> tuple[pa.Schema, Iterator[Any], Callable[[], int]]:
+    def batches() -> tuple[pa.Schema, Iterator[pa.RecordBatch], Callable[[], int]]:
         stream = open_stream()
         messages = Messages(stream, label)
         try:
@@ -147,7 +147,7 @@ def open_arrow_stream(open_stream: Callable[[], Peekable], label: str, path: str
             stream.close()
             raise
 
-        def each() -> Iterator[Any]:
+        def each() -> Iterator[pa.RecordBatch]:
             with messages:
                 yield from reader
 
@@ -160,7 +160,7 @@ def open_arrow_stream(open_stream: Callable[[], Peekable], label: str, path: str
 
 def _chunks(
     label: str,
-    batches: Iterator[Any],
+    batches: Iterator[pa.RecordBatch],
     taken: Callable[[], int],
     selection: Selection,
     first_row: int,

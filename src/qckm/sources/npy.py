@@ -7,19 +7,20 @@ time, from .npz files, too: a few megabytes of these may unpack to any size.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import zipfile
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from qckm.common.arrays import Rows
 from qckm.errors import SourceError
-from qckm.sources.arrays import BLOCK_ROWS, blocks_of_rows
-from qckm.sources.guard import reading
+from qckm.sources.array_table import BLOCK_ROWS, blocks_of_rows
+from qckm.sources.read_errors import reading
 from qckm.sources.rows import as_rows
 from qckm.sources.table import Chunk, Column, Selection, Table
 
@@ -103,7 +104,7 @@ class NpyTable(NumpyTable):
                     self._fill(file, out, first * layout.row_bytes)
                     yield out
 
-    def _fill(self, file: Any, out: Rows, start: int) -> None:
+    def _fill(self, file: io.RawIOBase | io.BufferedReader, out: Rows, start: int) -> None:
         file.seek(self._layout.start + start)
         into, got = memoryview(out.reshape(-1).view(np.uint8)), 0  # type: ignore[arg-type]  # an array is a buffer
         while got < len(into):
@@ -123,7 +124,7 @@ class NpzTable(NumpyTable):
     def __init__(self, path: str, layout: Layout, member: str) -> None:
         super().__init__(path, layout)
         self._member = member
-        self._left: list[tuple[contextlib.ExitStack, Any, int]] = []
+        self._left: list[tuple[contextlib.ExitStack, IO[bytes], int]] = []
 
     def rows(self, first_row: int, batch_rows: int) -> Iterator[Rows]:
         """Yield rows; those before `first_row` are unpacked and dropped."""
@@ -145,7 +146,7 @@ class NpzTable(NumpyTable):
             raise
         stack.close()
 
-    def _at(self, first_row: int) -> tuple[contextlib.ExitStack, Any, int]:
+    def _at(self, first_row: int) -> tuple[contextlib.ExitStack, IO[bytes], int]:
         while self._left:
             stack, file, row = self._left.pop()
             if row <= first_row:
@@ -156,7 +157,7 @@ class NpzTable(NumpyTable):
         file.read(self._layout.start)
         return stack, file, 0
 
-    def _next(self, file: Any, height: int) -> Rows:
+    def _next(self, file: IO[bytes], height: int) -> Rows:
         wanted = height * self._layout.row_bytes
         data = file.read(wanted)
         self._require_whole(len(data), wanted)
@@ -214,7 +215,7 @@ def _open_npz(path: str) -> NumpyTable:
             return UnpackedTable(path, layout, array)
 
 
-def _layout(file: Any, path: str, size: int) -> Layout:
+def _layout(file: IO[bytes], path: str, size: int) -> Layout:
     """Read a header, and refuse one that promises what the `size` bytes do not hold."""
     version = np.lib.format.read_magic(file)
     readers: Any = {

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from qckm.errors import SourceError
-from qckm.sources.guard import reading
 from qckm.sources.raw import SNIFF, Peekable, format_of, open_file, open_stdin
+from qckm.sources.read_errors import reading
 from qckm.sources.selecting import select
 from qckm.sources.source import Source, Stamp
 from qckm.sources.table import Table
@@ -92,15 +92,15 @@ def _is_rows(value: Any) -> bool:
 def _open(data: Any, header: bool | None) -> list[Table]:
     if isinstance(data, (str, os.PathLike)):
         return _open_path(os.fspath(data), header)
-    from qckm.sources import arrays, frames
+    from qckm.sources import array_table, frames
 
     with reading(type(data).__name__):
         if not isinstance(data, np.ndarray):
             if frames.is_frame(data):
                 return [frames.open_frame(data)]
             if hasattr(data, "__dlpack__"):
-                data = arrays.from_dlpack(data)
-        return [arrays.ArrayTable(data)]
+                data = array_table.from_dlpack(data)
+        return [array_table.ArrayTable(data)]
 
 
 def paths_of(path: str) -> list[str]:

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 
 from qckm.errors import SourceError
 from qckm.sources.arrow import columns_of, require_valid, rows_of
-from qckm.sources.guard import reading
 from qckm.sources.numbers import number
-from qckm.sources.pages import require_modest_pages
 from qckm.sources.parquet_footer import Chunk as PageChunk
 from qckm.sources.parquet_footer import read_footer
+from qckm.sources.parquet_pages import require_modest_pages
+from qckm.sources.read_errors import reading
 from qckm.sources.selecting import PATH_KEY
 from qckm.sources.table import Chunk, Column, Selection, Table
 

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TypeVar
 
 Item = TypeVar("Item")
-_END = object()
 
 
-def prefetch(items: Iterator[Item], depth: int = 2, tick: float | None = None) -> Iterator[Item | None]:
+def prefetch(items: Iterator[Item], depth: int = 2, tick: float | None = None) -> Generator[Item | None]:
     """Yield the items of an iterator that runs in a thread, at most `depth` ahead.
 
     With `tick`, None is yielded when nothing came for so many seconds: a pipe may be silent while a clock runs.
     """
-    ready: queue.Queue[object] = queue.Queue(depth)
+    ready: queue.Queue[Item | _Failure | _End] = queue.Queue(depth)
     stop = threading.Event()
 
-    def put(item: object) -> bool:
+    def put(item: Item | _Failure | _End) -> bool:
         while not stop.is_set():
             try:
                 ready.put(item, timeout=0.1)
@@ -36,7 +35,7 @@ def prefetch(items: Iterator[Item], depth: int = 2, tick: float | None = None) -
         except BaseException as error:
             put(_Failure(error))
         else:
-            put(_END)
+            put(_End())
 
     # A daemon: it may wait for a pipe that never ends when the program is told to.
     threading.Thread(target=work, name="qckm-reader", daemon=True).start()
@@ -47,13 +46,17 @@ def prefetch(items: Iterator[Item], depth: int = 2, tick: float | None = None) -
             except queue.Empty:
                 yield None
                 continue
-            if item is _END:
+            if isinstance(item, _End):
                 return
             if isinstance(item, _Failure):
                 raise item.error
-            yield item  # type: ignore[misc]
+            yield item
     finally:
         stop.set()
+
+
+class _End:
+    """After the last item."""
 
 
 class _Failure:

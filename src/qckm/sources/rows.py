@@ -7,9 +7,8 @@ import datetime
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
-from qckm.common.arrays import Floats
+from qckm.common.arrays import Floats, Rows, Weights
 from qckm.errors import RowsError
 from qckm.sources.frame_columns import column_names, has_objects, require_numeric_columns
 
@@ -21,7 +20,7 @@ _NO_NUMBERS = (
 )  # fmt: skip
 
 
-def as_rows(X: Any, n_features: int | None = None) -> npt.NDArray[Any]:
+def as_rows(X: Any, n_features: int | None = None) -> Rows:
     """Return X as an array (rows, n) of float32, float64 or integers; refuse with a reason what cannot be that.
 
     NumPy arrays and memmaps come back as they are. pandas, polars, pyarrow tables and record batches, and anything
@@ -55,7 +54,7 @@ def as_rows(X: Any, n_features: int | None = None) -> npt.NDArray[Any]:
     return _as_numbers(rows)
 
 
-def unmasked(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def unmasked(array: Rows) -> Rows:
     """Return a plain array: masked values are missing ones, NaN, and a matrix has no rules of its own any more."""
     if isinstance(array, np.ma.MaskedArray):
         if not np.ma.getmaskarray(array).any():
@@ -77,7 +76,7 @@ def undisguised(X: Any) -> Any:
     return X
 
 
-def require_no_text(rows: npt.NDArray[Any], names: tuple[str, ...] | None = None) -> None:
+def require_no_text(rows: Rows, names: tuple[str, ...] | None = None) -> None:
     """Refuse objects (rows, n) that are text, dates or complex numbers, naming the first one's row and column."""
     kinds = {type(value) for value in rows.flat}
     if not any(issubclass(kind, _NO_NUMBERS) for kind in kinds):
@@ -90,7 +89,7 @@ def require_no_text(rows: npt.NDArray[Any], names: tuple[str, ...] | None = None
     )
 
 
-def require_names(X: Any, expected: tuple[str, ...] | None) -> None:
+def require_names(X: object, expected: tuple[str, ...] | None) -> None:
     """Refuse a frame whose columns are not those that the operator was made for, in that order."""
     if expected is None or isinstance(X, np.ndarray):
         return
@@ -104,7 +103,7 @@ def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(names) if len(names) <= 12 else f"{', '.join(names[:10])}, … ({len(names)})"
 
 
-def _as_numbers(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _as_numbers(rows: Rows) -> Rows:
     kind = rows.dtype.kind
     if kind in "iu" or rows.dtype in (np.float32, np.float64):
         return rows
@@ -119,7 +118,7 @@ def _as_numbers(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
     raise RowsError(f"Expected real numbers, got an array of type {rows.dtype}.")
 
 
-def require_finite(rows: npt.NDArray[Any], lower: Floats, upper: Floats, first_row: int = 0) -> None:
+def require_finite(rows: Rows, lower: Floats, upper: Floats, first_row: int = 0) -> None:
     """Raise an error that names the first NaN or infinity; `lower` and `upper` are the columns' least and greatest.
 
     A NaN makes a column's minimum NaN and an infinity stays one, so the rows are only searched when there is one.
@@ -128,7 +127,7 @@ def require_finite(rows: npt.NDArray[Any], lower: Floats, upper: Floats, first_r
         raise_not_finite(rows, first_row)
 
 
-def raise_not_finite(rows: npt.NDArray[Any], first_row: int = 0) -> NoReturn:
+def raise_not_finite(rows: Rows, first_row: int = 0) -> NoReturn:
     """Raise an error that names the first NaN or infinity of rows that have one; the first row is `first_row`."""
     row, column = np.argwhere(~np.isfinite(rows))[0]
     value = "NaN" if np.isnan(rows[row, column]) else "infinity"
@@ -145,7 +144,7 @@ def require_no_mask(sample_weight: Any) -> None:
         raise RowsError(f"Expected a sample_weight for each row, got a masked one in row {row}.")
 
 
-def as_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.int64] | Floats:
+def as_weights(sample_weight: Any, n_rows: int) -> Weights:
     """Return weights (rows,): int64 where all are whole numbers, so that sums stay exact, float64 otherwise."""
     require_no_mask(sample_weight)
     try:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from qckm.common.arrays import Rows
 from qckm.errors import RowsError, SourceError
-from qckm.sources.guard import reading
+from qckm.sources.read_errors import reading
 from qckm.sources.table import Selection, Table
 
 # Of one batch: small beside any machine's memory, large beside the cost of handing it on.

@@ -1,0 +1,1 @@
+"""One file a command: what was typed goes in, a file or a line of text comes out."""

@@ -1,0 +1,91 @@
+"""`qckm fit`: the main job, from data to centroids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from qckm.cli import data_to_sketch, invocation, options, sketch_io, sketch_to_model, summaries
+from qckm.cli.console import Console, console_options
+from qckm.cli.data_to_sketch import SketchTask
+from qckm.cli.paths import Output
+from qckm.common import atomic
+from qckm.common.text import format_duration
+from qckm.models import ENDINGS, Model
+from qckm.planning.plan import decoder_seed, hints_for
+from qckm.sketch import checkpoints, files
+
+
+@click.command()
+@options.data_argument
+@options.clusters_option
+@click.option(
+    "--output",
+    "-o",
+    type=Output(*ENDINGS, resumable=True, in_json=True),
+    help="model.json, .csv, .parquet or .npz. [default: CSV on stdout]",
+)
+@click.option("--sketch", "sketch_output", type=Output(), help="Keep the sketch, too, as this .qckm file.")
+@click.option("--report", "report_output", type=Output(), help="Write an HTML report, too.")
+@options.operator_options
+@options.plan_options
+@options.data_options
+@options.decode_options
+@options.run_options
+@console_options
+def command(
+    data: tuple[str, ...],
+    clusters: int,
+    output: str | None,
+    sketch_output: str | None,
+    report_output: str | None,
+    decoder: str,
+    n_init: int,
+    console: Console,
+    **options_of_task: Any,
+) -> None:
+    """Find K centroids of DATA: files, folders, globs, or - for standard input (CSV or an Arrow stream).
+
+    \b
+    Examples:
+      qckm fit 'data/*.parquet' -k 10 -o model.json --report report.html
+      qckm fit logs.csv.gz -k 20 --columns bytes,seconds --standardize --on-bad skip > centroids.csv
+      qckm fit rows.npy -k 10 --sketch rows.qckm -o centroids.parquet
+      psql -c "copy t to stdout csv header" | qckm fit - -k 5 --json
+
+    One pass in bounded memory; a pilot of at most 5000 rows sets the scale and gives the decoder a start.
+    """
+    sketch_to_model.require_decoder(decoder)
+    target = output or "-"
+    task = SketchTask.of(data, clusters, output, options_of_task)
+    done = data_to_sketch.sketch_data(task, console, want_hints=True)
+    hints = done.hints
+    if hints is None and not done.source.once:
+        hints = hints_for(done.source, task.plan, done.sketch.operator)
+    size = len(files.dumps(done.sketch))
+    console.say(
+        f"{summaries.summary(done.sketch, size, done.source.n_bytes)}, in {format_duration(done.seconds['sketch'])}"
+    )
+    seed = decoder_seed(task.plan.seed)
+    clustering, seconds = sketch_to_model.decode_sketch(done.sketch, clusters, decoder, n_init, seed, console, hints)
+    summaries.remark(done.sketch, console)
+    facts = data_to_sketch.facts_of(done, size)
+    facts["seconds"] = {**done.seconds, "decode": seconds}
+    facts |= {
+        **sketch_to_model.fit_facts(clustering),
+        "decoder": decoder,
+        "seed": task.plan.seed,
+        "command": invocation.command_again(),
+    }
+    model = Model.of(clustering, done.sketch.operator, facts)
+    if sketch_output:
+        sketch_io.write_sketch(done.sketch, sketch_output)
+    sketch_to_model.write_model(model, target, console)
+    if target != "-" and not atomic.is_device(target):
+        checkpoints.remove(checkpoints.path_of(target))
+    if report_output:  # the last: the page can be made again from the model, the model from nothing
+        from qckm.cli.commands.report_command import write_report
+
+        write_report(model, None if done.source.once else done.source, report_output)
+    console.say(f"K = {clusters} explains {clustering.explained:.1%} of the sketch, in {format_duration(seconds)}")

@@ -1,0 +1,81 @@
+"""`qckm info`: what is in a file."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+
+import click
+
+from qckm.cli import sketch_io, summaries
+from qckm.cli.console import Console, console_options
+from qckm.cli.terminal import show
+from qckm.common import foreign_files
+from qckm.common.text import format_value
+from qckm.models import read_model
+from qckm.models.formats import is_model
+from qckm.sketch import Sketch, checkpoints
+from qckm.sketch.writing import MAGIC
+
+_WIDEST = 20  # of the names of facts; a file may have longer ones
+# Facts of a file that are told in another way, or would be taken for what we found ourselves.
+_OTHERWISE = ("feature_names", "inputs", "kind", "clusters", "weights", "columns")
+
+
+@click.command()
+@click.argument("path")
+@console_options
+def command(path: str, console: Console) -> None:
+    """Say what is in a sketch, a model or a checkpoint.
+
+    \b
+    Examples:
+      qckm info all.qckm
+      qckm info model.json --json
+    """
+    label = "standard input" if path == "-" else path
+    with contextlib.nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
+        data = file.read(foreign_files.START)
+        if foreign_files.recognised(data) or is_model(data):  # of anything else no more is read, however long it is
+            data += file.read()
+    facts = _facts(data, label)
+    if console.json:
+        console.print_facts(facts)
+        return
+    width = min(_WIDEST, max(len(name) for name in facts))
+    for name, value in facts.items():
+        show(f"{name.replace('_', ' '):{width}}  {format_value(value)}")
+
+
+def _facts(data: bytes, label: str) -> dict[str, object]:
+    if data.startswith(checkpoints.MAGIC):
+        found = checkpoints.loads(data, label)
+        place = {"kind": "checkpoint", "input": found.state.position.table, "row": found.state.position.row}
+        return {**place, **sketch_facts(found.state.sketch)}
+    if data.startswith(MAGIC):
+        return {"kind": "sketch", "bytes": len(data), **sketch_facts(sketch_io.parse_sketch(data, label))}
+    model = read_model(data, label)
+    return {
+        "kind": "model",
+        "clusters": len(model.centers),
+        "weights": model.weights.tolist(),
+        **{name: value for name, value in model.facts.items() if name not in _OTHERWISE},
+        "columns": list(model.names),
+    }
+
+
+def sketch_facts(sketch: Sketch) -> dict[str, object]:
+    """Return what is worth knowing of a sketch."""
+    (lower, upper), (least, greatest) = sketch.bounds, sketch.operator.reach
+    return {
+        "rows": sketch.count,
+        "skipped": sketch.skipped,
+        "saturated": sketch.saturated,
+        **summaries.operator_facts(sketch.operator),
+        "steps": sketch.operator.steps.tolist(),
+        "origin": sketch.operator.origin.tolist(),
+        "reaches from": least.tolist(),
+        "reaches to": greatest.tolist(),
+        "least": lower.tolist() if sketch.count else None,
+        "greatest": upper.tolist() if sketch.count else None,
+    }

@@ -1,0 +1,60 @@
+"""`qckm operator`: one operator for many places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from qckm.cli import data_to_sketch, options, sketch_io, summaries
+from qckm.cli.console import Console, console_options
+from qckm.cli.paths import Input, Output
+from qckm.planning.plan import Plan, draw_operator
+
+
+@click.command()
+@click.argument("data", type=Input(), nargs=-1, metavar="[DATA...]")
+@click.option("--output", "-o", type=Output(), help="The .qckm file: a sketch of no rows. [default: stdout]")
+@click.option("--clusters", "-k", type=click.IntRange(min=1), help="How many clusters will be looked for.")
+@options.operator_options
+@options.plan_options
+@options.column_options
+@console_options
+def command(
+    data: tuple[str, ...],
+    output: str | None,
+    clusters: int | None,
+    operator_file: str | None,
+    columns: tuple[str, ...] | None,
+    header: bool | None,
+    dtype: str,
+    console: Console,
+    **plan_options: Any,
+) -> None:
+    """Draw an operator from a pilot of DATA, of which no row is kept; or take that of another sketch.
+
+    \b
+    Examples:
+      qckm operator 'data/*.parquet' -k 10 -o fleet.qckm
+      qckm operator data.csv -k 10 --standardize --columns age,income -o fleet.qckm
+      qckm operator --like berlin.qckm -o fleet.qckm
+    Then in every place:
+      qckm sketch DATA --operator fleet.qckm -o here.qckm
+    """
+    if bool(data) == (operator_file is not None):
+        raise click.UsageError("Give DATA to draw an operator for, or --like FILE to copy one: one of the two.")
+    target = sketch_io.sketch_output(output)
+    if operator_file is not None:
+        operator = sketch_io.load_operator(operator_file)
+    else:
+        plan = Plan(n_clusters=clusters, **plan_options)
+        if clusters is None and None in (plan.scale, plan.n_frequencies):
+            raise click.UsageError("Give the number of clusters (-k), or both --scale and --frequencies.")
+        task = data_to_sketch.SketchTask(data, columns, header, dtype, "error", plan, None, None, False, 0)
+        planned = draw_operator(data_to_sketch.open_data(task, console)[0], plan)
+        for words in planned.words:
+            console.say(words)
+        operator = planned.operator
+    size = sketch_io.write_sketch(operator.empty(), target)
+    console.say(f"{operator.n_features} columns, {operator.n_frequencies} frequencies, scale {operator.scale:.4g}")
+    console.print_facts({"output": target, "sketch_bytes": size, **summaries.operator_facts(operator)})

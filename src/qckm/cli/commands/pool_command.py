@@ -1,0 +1,125 @@
+"""`qckm pool`: add up bits to a sketch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import click
+import numpy as np
+
+from qckm.cli import sketch_io, summaries
+from qckm.cli.console import Console, console_options
+from qckm.cli.paths import Input, Output
+from qckm.errors import MessageError, RowsError
+from qckm.sensor import Pool, wire
+from qckm.sketch import Sketch, SketchOperator
+from qckm.sources.raw import Peekable, open_file, open_stdin
+
+_BLOCK = 1 << 24
+_MOST_COMPLAINTS = 20
+
+
+@click.command()
+@click.argument("bits", type=Input(), nargs=-1, required=True, metavar="BITS...")
+@click.option("--operator", "--like", "operator_file", type=Input(), required=True, help="The operator's .qckm file.")
+@click.option("--messages", is_flag=True, help="The files hold messages of sensors. [default: if one is a folder]")
+@click.option("--output", "-o", type=Output(), help="The .qckm file. [default: stdout]")
+@console_options
+def command(bits: tuple[str, ...], operator_file: str, messages: bool, output: str | None, console: Console) -> None:
+    """Add up the bits of rows, as `qckm encode` or a sensor sends them, to the sketch that the rows would give.
+
+    \b
+    Examples:
+      qckm pool messages/ --operator fleet.qckm -o all.qckm
+      cat station*.log | qckm pool - --messages --operator fleet.qckm -o all.qckm
+      qckm encode rows.csv --operator fleet.qckm | qckm pool - --operator fleet.qckm > sum.qckm
+
+    Messages (docs/wire-format.md) say who sent them: repeated ones are dropped, damaged ones and those of another
+    operator refused, missing ones reported, device by device.
+    """
+    target = sketch_io.sketch_output(output)
+    operator = sketch_io.load_operator(operator_file)
+    if messages or any(os.path.isdir(path) for path in bits):
+        pool = _pool_messages(bits, operator, console)
+        total, facts = pool.sketch, {"unreadable": pool.unreadable, "devices": pool.report()}
+    else:
+        total, facts = _pool_rows(bits, operator), {}
+    size = sketch_io.write_sketch(total, target)
+    console.say(summaries.summary(total, size, None))
+    console.print_facts({"output": target, "rows": total.count, "sketch_bytes": size, **facts})
+
+
+def _pool_messages(paths: tuple[str, ...], operator: SketchOperator, console: Console) -> Pool:
+    pool = Pool(operator)
+    complaints = 0
+    for path, data in _contents(paths):
+        for error in pool.add_stream(data):
+            complaints += 1
+            if complaints <= _MOST_COMPLAINTS:
+                console.say(f"{path}: {error}")
+    if complaints > _MOST_COMPLAINTS:
+        console.say(f"… and {complaints - _MOST_COMPLAINTS} more")
+    if not any(device.messages for device in pool.devices.values()):
+        raise MessageError(f"Expected messages of this operator, got none ({complaints} refused).")
+    for told in pool.report():
+        gaps = ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in told["gaps"][:5])
+        notes = [
+            f"{told['repeated']} repeated" * (told["repeated"] > 0),
+            f"{told['refused']} refused" * (told["refused"] > 0),
+            f"{told['missing']} missing ({gaps}{', …' * (len(told['gaps']) > 5)})" * (told["missing"] > 0),
+            f"{told['saturated']} rows clipped" * (told["saturated"] > 0),
+        ]
+        if any(notes):
+            words = ", ".join(filter(None, notes))
+            console.say(f"device {told['device']}: {told['rows']:,} rows in {told['messages']} messages; {words}")
+    return pool
+
+
+def _contents(paths: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
+    """Yield the bytes of files, of all files below folders in the order of their names, and of standard input."""
+    for path in paths:
+        if path == "-":
+            with open_stdin() as stream:
+                yield "standard input", stream.readall()
+        elif os.path.isdir(path):
+            for folder, below, names in os.walk(path):
+                below.sort()
+                for name in sorted(names):
+                    yield from _contents((os.path.join(folder, name),))
+        else:
+            with open(path, "rb") as file:
+                yield path, file.read()
+
+
+def _pool_rows(paths: tuple[str, ...], operator: SketchOperator) -> Sketch:
+    width = -(-operator.n_measurements // 8)
+    total = operator.empty()
+    for path in paths:
+        with open_stdin() if path == "-" else open_file(path) as stream:
+            _refuse_messages(stream, operator, path)
+            rest = b""
+            while data := _fill(stream, _BLOCK):
+                data = rest + data
+                whole = len(data) // width * width
+                total += operator.pool(np.frombuffer(data, np.uint8, whole).reshape(-1, width))
+                rest = data[whole:]
+        if rest:
+            raise RowsError(f"{path}: expected whole rows of {width} bytes, got {len(rest)} bytes too many.")
+    return total
+
+
+def _refuse_messages(stream: Peekable, operator: SketchOperator, path: str) -> None:
+    """Refuse messages that are not said to be: their headers would be counted as bits."""
+    start = stream.peek(wire.HEADER.size)
+    if start[:3] == wire.MAGIC + bytes([wire.VERSION]) and start[4:12] == operator.short_fingerprint:
+        raise RowsError(f"{path}: these are messages of sensors, not bare bits: use --messages.")
+
+
+def _fill(stream: Peekable, size: int) -> bytes:
+    """Read a block from a pipe that gives little at a time."""
+    parts, left = [], size
+    while left and (part := stream.read(left)):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)

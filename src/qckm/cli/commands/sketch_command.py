@@ -1,0 +1,105 @@
+"""`qckm sketch`: data to a sketch."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from qckm.cli import data_to_sketch, engine_to_sketch, options, sketch_io, summaries
+from qckm.cli.console import Console, console_options
+from qckm.cli.data_to_sketch import SketchTask
+from qckm.cli.engine_to_sketch import EngineTask
+from qckm.cli.paths import Output
+from qckm.common.text import format_duration
+from qckm.sketch import Sketch, checkpoints
+
+
+@click.command()
+@options.data_argument
+@click.option(
+    "--output",
+    "-o",
+    type=Output(resumable=True),
+    help="The .qckm file; {time} and {number} in it name snapshots. [default: stdout]",
+)
+@click.option("--clusters", "-k", type=click.IntRange(min=1), help="How many clusters the sketch is to be decoded to.")
+@options.operator_options
+@options.plan_options
+@options.data_options
+@options.run_options
+@options.engine_options
+@click.option("--every", type=options.Duration(), help="Write a snapshot of the sum so far every 60s, 5m, 1h …")
+@console_options
+def command(
+    data: tuple[str, ...],
+    output: str | None,
+    clusters: int | None,
+    engine: str | None,
+    address: str | None,
+    every: float | None,
+    console: Console,
+    **options_of_task: Any,
+) -> None:
+    """Sketch DATA in one pass: files, folders, globs, or - for standard input (CSV or an Arrow stream).
+
+    \b
+    Examples:
+      qckm sketch 'part*.parquet' --operator fleet.qckm -o out.qckm --resume
+      qckm sketch 'part*.parquet' --scale 2 --frequencies 500 --seed 1 -o out.qckm
+      qckm sketch logs.csv.gz --columns bytes,seconds -k 20 --standardize -o out.qckm
+      qckm sketch 's3://bucket/rows/*.parquet' --operator fleet.qckm --engine dask --address tcp://… -o out.qckm
+      tail -n +1 -F log.csv | qckm sketch - --operator fleet.qckm --every 60s -o 'snapshots/{time}.qckm'
+
+    Killed or stopped, the same command with --resume goes on where it was, and gives the same bytes.
+    """
+    task = SketchTask.of(data, clusters, output, options_of_task)
+    if task.operator_file is None and clusters is None and None in (task.plan.scale, task.plan.n_frequencies):
+        raise click.UsageError("Give the number of clusters (-k), or --scale and --frequencies, or --operator FILE.")
+    target = sketch_io.sketch_output(output)
+    if every and target == "-":
+        raise click.UsageError("Snapshots need a name: -o snapshot.qckm, or -o 'snapshots/{time}.qckm'.")
+    if engine or address:
+        if task.resume or every or task.dtype != "auto" or task.header is not None:
+            raise click.UsageError(
+                "--resume, --every, --dtype and --header are for data that this process reads: leave out --engine."
+            )
+        if engine is None:
+            raise click.UsageError("--address is that of an engine: name it with --engine dask, spark or ray.")
+        if "-" in data:
+            raise click.UsageError("Standard input is here, not where the engine is: leave out --engine.")
+        of_engine = EngineTask(engine, address, data, task.columns, task.on_bad, task.plan, task.operator_file)
+        _sketch_by_engine(of_engine, target, console)
+        return
+    number = 0
+
+    def name() -> str:
+        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        return target.replace("{time}", stamp).replace("{number}", f"{number:06}") if every else target
+
+    def snapshot(sketch: Sketch) -> None:
+        nonlocal number
+        number += 1
+        sketch_io.write_sketch(sketch, name())
+        console.say(f"{name()}: {sketch.count:,} rows so far")
+
+    done = data_to_sketch.sketch_data(task, console, every=every, snapshot=snapshot)
+    number += 1
+    size = sketch_io.write_sketch(done.sketch, name())
+    if target != "-":
+        checkpoints.remove(checkpoints.path_of(target))
+    summaries.remark(done.sketch, console)
+    words = summaries.summary(done.sketch, size, done.source.n_bytes)
+    console.say(f"{name() if target != '-' else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}")
+    console.print_facts({"output": name(), **data_to_sketch.facts_of(done, size)})
+
+
+def _sketch_by_engine(task: EngineTask, target: str, console: Console) -> None:
+    """Have an engine read the data and sketch them where they are."""
+    done = engine_to_sketch.sketch_paths(task, console)
+    size = sketch_io.write_sketch(done.sketch, target)
+    summaries.remark(done.sketch, console)
+    words = summaries.summary(done.sketch, size, None)
+    console.say(f"{target if target != '-' else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}")
+    console.print_facts({"output": target, **engine_to_sketch.facts_of(done, size)})

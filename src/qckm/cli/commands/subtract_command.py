@@ -1,0 +1,27 @@
+"""`qckm subtract`: forget rows, or cut a window out of cumulative sketches."""
+
+from __future__ import annotations
+
+import operator
+
+import click
+
+from qckm.cli import sketch_io
+from qckm.cli.console import Console, console_options
+from qckm.cli.paths import Output
+
+
+@click.command()
+@click.argument("whole")
+@click.argument("parts", nargs=-1, required=True, metavar="PART...")
+@click.option("--output", "-o", type=Output(), help="The .qckm file. [default: stdout]")
+@console_options
+def command(whole: str, parts: tuple[str, ...], output: str | None, console: Console) -> None:
+    """Take the rows of each PART out of WHOLE, exactly.
+
+    \b
+    Examples:
+      qckm subtract all.qckm withdrawn.qckm -o rest.qckm
+      qckm subtract 14h.qckm 13h.qckm -o last-hour.qckm     # of snapshots: sketch --every
+    """
+    sketch_io.fold((whole, *parts), operator.sub, output, console)

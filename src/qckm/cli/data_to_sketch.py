@@ -1,0 +1,209 @@
+"""From data that this process reads to a sketch, with progress, checkpoints, snapshots and Ctrl-C."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import click
+
+from qckm.cli.console import Console, say_assumptions
+from qckm.cli.invocation import command_again
+from qckm.cli.progress import Progress
+from qckm.cli.sketch_io import load_operator
+from qckm.cli.summaries import operator_facts
+from qckm.common import atomic
+from qckm.decoding.decode import Hints
+from qckm.decoding.room import require_room
+from qckm.errors import CheckpointError, DecodeError, QckmError
+from qckm.planning.plan import Plan, Planned, draw_operator
+from qckm.planning.scale import PILOT_ROWS
+from qckm.sketch import Sketch, SketchOperator, checkpoints
+from qckm.sketch.checkpoints import Checkpoint
+from qckm.sketch.runs import OnBad, State, states
+from qckm.sources.opening import open_source
+from qckm.sources.source import Source
+
+
+@dataclass(frozen=True, eq=False)
+class SketchTask:
+    """What to sketch, and how."""
+
+    data: tuple[str, ...]
+    columns: tuple[str, ...] | None
+    header: bool | None
+    dtype: str
+    on_bad: OnBad
+    plan: Plan
+    operator_file: str | None
+    output: str | None  # the checkpoint lies beside it
+    resume: bool
+    checkpoint_every: float
+
+    @classmethod
+    def of(
+        cls, data: tuple[str, ...], n_clusters: int | None, output: str | None, options: dict[str, Any]
+    ) -> SketchTask:
+        """Return the task of what was given to a command with the options of operators, plans, data and runs."""
+        planned = {field.name for field in fields(Plan)}
+        plan = Plan(n_clusters=n_clusters, **{name: value for name, value in options.items() if name in planned})
+        others = {name: value for name, value in options.items() if name not in planned}
+        return cls(data=data, plan=plan, output=None if output == "-" else output, **others)
+
+
+@dataclass(frozen=True, eq=False)
+class Sketched:
+    """A sketch, the source it is of, what the pilot tells a decoder if there was one, and the seconds of each part."""
+
+    sketch: Sketch
+    source: Source
+    hints: Hints | None
+    seconds: dict[str, float]
+
+
+def open_data(task: SketchTask, console: Console) -> tuple[Source, SketchOperator | None]:
+    """Open the data and the operator's file; the operator's columns are the default. Say what was assumed."""
+    operator = load_operator(task.operator_file) if task.operator_file else None
+    usual = operator.feature_names if operator is not None else None
+    source = open_source(list(task.data), task.columns, task.dtype, usual, task.header)
+    say_assumptions(source, console)
+    return source, operator
+
+
+def sketch_data(
+    task: SketchTask,
+    console: Console,
+    want_hints: bool = False,
+    every: float | None = None,
+    snapshot: Callable[[Sketch], None] | None = None,
+) -> Sketched:
+    """Sketch the data of a task. `snapshot(sketch)` is called every so many seconds, where that is asked for."""
+    began = time.perf_counter()
+    source, operator = open_data(task, console)
+    if task.resume and (source.once or task.output is None):
+        raise click.UsageError("--resume needs files, which can be read again, and an output (-o).")
+    if task.output is not None and not atomic.is_device(task.output):
+        click.get_current_context().with_resource(checkpoints.running(task.output))
+    lasting = not source.once and task.output is not None and not atomic.is_device(task.output)
+    path = checkpoints.path_of(task.output) if lasting and task.output is not None else None
+    options = _options(task, operator)
+    start = _resumed(path, source, options, task.resume, console) if path else None
+    planned = Planned(operator) if operator is not None else None
+    if planned is None and start is not None and not want_hints:
+        planned = Planned(start.sketch.operator)
+    if planned is None:
+        planned = draw_operator(source, task.plan, want_hints)
+    for words in planned.words:
+        console.say(words)
+    if want_hints:
+        require_room(planned.operator.n_features, planned.operator.n_frequencies // planned.operator.octaves)
+        _require_rows(source, planned, task.plan.n_clusters or 1)
+    if start is None:
+        start = State(planned.operator.empty())
+    ready = time.perf_counter()
+    save = _saver(path, source, options)
+    state = _run(task, console, start, source, save, every, snapshot)
+    source.require_unchanged()
+    done = time.perf_counter()
+    if save and want_hints and done - ready >= task.checkpoint_every:
+        save(state)  # decoding may be stopped, too: it need not cost another pass
+    return Sketched(state.sketch, source, planned.hints, {"prepare": ready - began, "sketch": done - ready})
+
+
+def _require_rows(source: Source, planned: Planned, n_clusters: int) -> None:
+    """Refuse more clusters than rows before the pass over them, where their number is known."""
+    rows = source.n_rows
+    if rows is None and planned.hints is not None and planned.hints.sketch.count < PILOT_ROWS:
+        rows = int(planned.hints.sketch.count)  # the pilot is all there is
+    if rows is not None and n_clusters > rows:
+        raise DecodeError(f"Expected n_clusters <= the {rows} row(s) read, got {n_clusters}: choose a smaller -k.")
+
+
+def _run(
+    task: SketchTask,
+    console: Console,
+    start: State,
+    source: Source,
+    save: Callable[[State], str] | None,
+    every: float | None,
+    snapshot: Callable[[Sketch], None] | None,
+) -> State:
+    state = start
+    saved = shot = time.monotonic()
+    try:
+        with Progress(console, source.n_rows, source.n_bytes, start) as progress:
+            tick = min(every, 0.5) if every else None
+            for state in states(start.sketch.operator, source, start, task.on_bad, tick):
+                progress.update(state)
+                now = time.monotonic()
+                if save and now - saved >= task.checkpoint_every:
+                    save(state)
+                    saved = time.monotonic()
+                if every and snapshot and now - shot >= every:
+                    snapshot(state.sketch)
+                    shot = now
+    except KeyboardInterrupt:
+        if save:
+            console.say(f"stopped after {state.sketch.count:,} rows; {save(state)} holds them.")
+            console.say(f"continue with: {command_again()} --resume")
+        raise
+    return state
+
+
+def _saver(path: str | None, source: Source, options: dict[str, object]) -> Callable[[State], str] | None:
+    if path is None:
+        return None
+
+    def save(state: State) -> str:
+        checkpoints.save(Checkpoint(state, source.stamps, options), path)
+        return path
+
+    return save
+
+
+def _resumed(path: str, source: Source, options: dict[str, object], resume: bool, console: Console) -> State | None:
+    found = checkpoints.load(path) if resume else None
+    if found is not None:
+        checkpoints.require_same(found, source.stamps, options, path)
+        if found.state.position.table >= len(source.tables):
+            raise CheckpointError(f"{path}: expected a place within the inputs, got {found.state.position}. Remove it.")
+        console.say(f"resuming after {found.state.sketch.count:,} rows")
+        return found.state
+    if not resume:
+        try:
+            left = checkpoints.load(path) is not None
+        except QckmError:
+            left = True
+        if left:
+            console.say(f"{path} is left of an earlier run; starting anew (--resume would continue it)")
+    return None
+
+
+def _options(task: SketchTask, operator: SketchOperator | None) -> dict[str, object]:
+    """Return what must be the same for a run to be continued, as JSON gives it back."""
+    return {
+        "columns": None if task.columns is None else list(task.columns),
+        "header": task.header,
+        "dtype": task.dtype,
+        "on_bad": task.on_bad,
+        "operator": None if operator is None else operator.fingerprint,
+        **(asdict(task.plan) if operator is None else {}),
+    }
+
+
+def facts_of(sketched: Sketched, n_bytes: int) -> dict[str, object]:
+    """Return what is worth knowing of a sketch that was just made."""
+    sketch, operator = sketched.sketch, sketched.sketch.operator
+    return {
+        "rows": sketch.count,
+        "skipped": sketch.skipped,
+        "saturated": sketch.saturated,
+        "inputs": [table.label for table in sketched.source.tables][:100],
+        "n_inputs": len(sketched.source.tables),
+        "data_bytes": sketched.source.n_bytes,
+        "sketch_bytes": n_bytes,
+        **operator_facts(operator),
+        "seconds": sketched.seconds,
+    }

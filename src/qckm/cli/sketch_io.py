@@ -1,0 +1,71 @@
+"""Sketches from files and pipes, and to them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+import click
+
+from qckm.cli.console import Console
+from qckm.cli.output_files import updating, write_bytes
+from qckm.cli.summaries import summary
+from qckm.common import foreign_files
+from qckm.errors import QckmError
+from qckm.sketch import Sketch, SketchOperator, files
+
+
+def load_operator(path: str) -> SketchOperator:
+    """Return the operator of a .qckm file."""
+    return read_sketch(path).operator
+
+
+def read_sketch(path: str) -> Sketch:
+    """Read a sketch file, or standard input for "-"."""
+    return parse_sketch(sys.stdin.buffer.read(), "standard input") if path == "-" else files.load(path)
+
+
+def parse_sketch(data: bytes, label: str) -> Sketch:
+    """Read a sketch from bytes; errors say whose they are."""
+    with foreign_files.reading(label):
+        return files.loads(data)
+
+
+def write_sketch(sketch: Sketch, output: str) -> int:
+    """Write a sketch to a file or, for "-", to stdout; return its size."""
+    data = files.dumps(sketch)
+    write_bytes(output, data)
+    return len(data)
+
+
+def sketch_output(output: str | None) -> str:
+    """Return where a sketch goes: the file asked for, or stdout unless that is a terminal."""
+    if output is None and sys.stdout.isatty():
+        raise click.UsageError("A sketch is no text for a terminal: give it a name with -o.")
+    return output or "-"
+
+
+def fold(
+    paths: Sequence[str], operation: Callable[[Sketch, Sketch], Sketch], output: str | None, console: Console
+) -> None:
+    """Fold sketches from the left, and write the result; it may take the place of one of them, whose lock is held."""
+    target = sketch_output(output)
+    if paths.count("-") > 1:
+        raise click.UsageError("Standard input can be read only once: give - once.")
+    piped = sys.stdin.buffer.read() if "-" in paths else b""  # first: a pipe may take its time, others need the lock
+
+    def read(path: str) -> Sketch:
+        return parse_sketch(piped, "standard input") if path == "-" else files.load(path)
+
+    with updating(target, console) as write:
+        total = read(paths[0])
+        for path in paths[1:]:
+            part = read(path)
+            try:
+                total = operation(total, part)
+            except QckmError as error:
+                raise error.within(path) from error
+        data = files.dumps(total)
+        write(data)
+    console.say(summary(total, len(data), None))
+    console.print_facts({"output": target, "rows": total.count, "skipped": total.skipped, "sketch_bytes": len(data)})

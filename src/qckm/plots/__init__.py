@@ -1,0 +1,10 @@
+"""Sketches, clusterings and measurements go in, matplotlib axes come out (extra `plot`).
+
+Every function draws on the axes it is given, or on the current ones of pyplot, and returns them.
+"""
+
+from qckm.plots.choice_of_k import selection
+from qckm.plots.experiment_curves import convergence, phase_diagram, trade_off
+from qckm.plots.maps import clustering, density
+
+__all__ = ["clustering", "convergence", "density", "phase_diagram", "selection", "trade_off"]
