@@ -8,7 +8,7 @@ CORE := CMakeLists.txt $(wildcard src/qckm/kernels/core/*.[ch])
 CODE := conftest.py src tests experiments examples benchmarks docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-engines test-dask test-spark test-ray check format lint types strict test-sanitizers test-wheel test-lowest test-browser test-cortex-m0 test-targets kills experiments sensor-cost bench paper paper-quick docs pictures clean
+.PHONY: help demo test test-engines test-dask test-spark test-ray check format lint types strict test-sanitizers test-wheel test-lowest test-browser test-cortex-m0 test-targets kills fuzz experiments sensor-cost bench paper paper-quick docs pictures clean
 
 help:  ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -81,6 +81,9 @@ test-cortex-m0: $(READY)  ## the sensor's encoder on an emulated Cortex-M0 (inst
 test-targets: $(READY)  ## the same on Cortex-M0, M3, M4, AVR, RISC-V, and as simulated hardware; the core on emulated ARM and s390x
 	tests/install-tools.sh host cpus cortex-m avr riscv verilog
 	$(BIN)/python -m pytest -q -rs tests/sensor tests/targets
+
+fuzz: $(READY)  ## read damaged and forged files: INPUTS=60000 in a few minutes, SEED=… as before, ONLY=models NUMBER=… one alone
+	cd tests && ../$(BIN)/python -m fuzz $(ONLY) $(if $(INPUTS),--inputs $(INPUTS)) $(if $(SEED),--seed $(SEED)) $(if $(NUMBER),--number $(NUMBER)) $(if $(RECORD),--record)
 
 kills: $(READY)  ## kill -9 a resumable sketch 200 times, and compare the bytes
 	$(BIN)/python experiments/kills.py --kills 200

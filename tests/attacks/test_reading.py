@@ -18,8 +18,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import qckm
+from fuzz import thrift_trees
 from qckm.engines.blocks import blocks_of, vectors_of
-from qckm.errors import QckmError, RowsError, SourceError
+from qckm.errors import FileError, QckmError, RowsError, SourceError
+from qckm.models import Model, read_model, to_parquet
 from qckm.planning.sampling import sample_rows
 from qckm.sources.opening import open_source
 from qckm.sources.source import Position
@@ -488,3 +490,123 @@ def test_19_signaling_nans_and_numbers_too_large_are_bad_rows_without_a_warning(
         assert len(sample_rows(open_source(data), 9, np.random.default_rng(0))) == 4
     for data in (large, tmp_path / "large.npy", pa.table({"a": large[:, 0], "b": large[:, 1]})):
         assert np.isinf(read(data, dtype="float32")).sum() == 1
+
+
+# --- found by fuzzing (tests/fuzz) ---
+
+
+def other_parquet(change_footer=None, change_page=None, **options):
+    """A Parquet file of two groups of 25 rows, with other fields in its footer or in the last dictionary."""
+    out = io.BytesIO()
+    pq.write_table(pa.table({"a": np.arange(50.0), "b": np.arange(50.0)}), out, row_group_size=25, **options)
+    data = out.getvalue()
+    length = int.from_bytes(data[-8:-4], "little")
+    before, (footer, _) = data[: -8 - length], thrift_trees.parse(data[-8 - length : -8], 0)
+    if change_page:
+        column = {field[0]: field for field in thrift_trees.find(footer, 4, 1, 3)[2]}
+        start = column.get(11, column[9])[2]  # of the dictionary, or else of the values
+        page, end = thrift_trees.parse(before, start)
+        change_page(page)
+        header = thrift_trees.write(page)
+        column[7][2] += len(header) - (end - start)
+        before = before[:start] + header + before[end:]
+    if change_footer:
+        change_footer(footer)
+    written = thrift_trees.write(footer)
+    return before + written + len(written).to_bytes(4, "little") + b"PAR1"
+
+
+def test_09_a_row_group_of_other_rows_than_its_columns_have_is_refused(tmp_path):
+    """Read group by group a row was lost, and read together the rows behind it moved up."""
+
+    def fewer(footer):
+        thrift_trees.find(footer, 4)[2][1][0][2][2] = 24  # the rows of the first group
+
+    (tmp_path / "well.parquet").write_bytes(other_parquet())
+    assert read(tmp_path / "well.parquet").shape == (50, 2)
+    (tmp_path / "lie.parquet").write_bytes(other_parquet(fewer))
+    with pytest.raises(SourceError, match=r"lie\.parquet: .*expected 24 values in each column of a row group, got 25"):
+        read(tmp_path / "lie.parquet")
+
+
+@pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
+def test_09_a_page_of_more_values_than_its_column_is_refused(tmp_path, compression):
+    """Where indices are packed by eights there is room for some more, and the next group's rows moved."""
+
+    def more(page):
+        thrift_trees.find(page, 5, 1)[2] = 29
+
+    data = other_parquet(change_page=more, compression=compression, use_dictionary=False)
+    (tmp_path / "lie.parquet").write_bytes(data)
+    with pytest.raises(SourceError, match="expected a page of at most 25 values, got one of 29"):
+        read(tmp_path / "lie.parquet")
+
+
+@pytest.mark.parametrize("claim", [0, 1, 3])
+def test_02_nulls_are_the_same_whether_a_batch_is_read_whole_or_in_parts(tmp_path, claim):
+    """Bits of nulls where none are claimed mean nothing to pyarrow; to us they did, in parts of a batch."""
+    values = pa.array([1.0, None, 3.0, None] + [5.0] * 60)
+    data = arrow_bytes(pa.table({"a": values}), "file")
+    node = struct.pack("<qq", 64, 2)
+    assert data.count(node) == 1
+    (tmp_path / "t.arrow").write_bytes(data.replace(node, struct.pack("<qq", 64, claim)))
+
+    def rows(batch_bytes):
+        source = open_source(tmp_path / "t.arrow")
+        return np.concatenate([batch.rows for batch in source.batches(batch_bytes=batch_bytes)])
+
+    if claim == 0:
+        np.testing.assert_array_equal(rows(64), rows(1 << 20))
+        assert np.isfinite(rows(64)).all()
+    else:
+        for batch_bytes in (64, 1 << 20):
+            with pytest.raises(SourceError, match=r"t\.arrow"):
+                rows(batch_bytes)
+
+
+@pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
+def test_18_a_dictionary_of_more_entries_than_bytes_is_refused(tmp_path, compression):
+    """pyarrow allocates 16 GB for it before it finds 200 bytes."""
+
+    def claim(page):
+        thrift_trees.find(page, 7, 1)[2] = 2**31 - 1
+
+    (tmp_path / "lie.parquet").write_bytes(other_parquet(change_page=claim, compression=compression))
+    with pytest.raises(SourceError, match="got one of 2147483647 entries"):
+        read(tmp_path / "lie.parquet")
+
+
+def test_18_so_it_is_in_a_model():
+    out = io.BytesIO(to_parquet(Model(np.eye(2), np.ones(2) / 2, np.ones(2), np.ones(2))))
+    data = out.getvalue()
+    length = int.from_bytes(data[-8:-4], "little")
+    footer, _ = thrift_trees.parse(data[-8 - length : -8], 0)
+    start = next(field[2] for field in thrift_trees.find(footer, 4, 1, 3)[2] if field[0] == 11)
+    page, end = thrift_trees.parse(data, start)
+    thrift_trees.find(page, 7, 1)[2] = 2**31 - 1
+    with pytest.raises(FileError, match="got one of 2147483647 entries"):
+        read_model(data[:start] + thrift_trees.write(page) + data[end:], "m.parquet")
+
+
+@pytest.mark.parametrize("codec", ["gzip", "bz2", "zstd", "lz4"])
+def test_19_a_compressed_file_that_is_cut_anywhere_is_refused(tmp_path, codec):
+    out = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(out, codec) as stream:
+        stream.write(b"a,b\n" + b"".join(b"%d,%d\n" % (row, row * row % 97) for row in range(300)))
+    data = out.getvalue().to_pybytes()
+    for length in (*range(4, len(data), 29), len(data) - 1):
+        (tmp_path / "cut.csv").write_bytes(data[:length])
+        with pytest.raises(SourceError, match=r"cut\.csv"):
+            read(tmp_path / "cut.csv")
+
+
+@pytest.mark.parametrize("cell", ["1" * 500_000 + "x", "1" * 250_000 + "." + "1" * 250_000 + "e", " " * 500_000 + "x"])
+def test_18_a_long_cell_that_is_no_number_takes_little_time(tmp_path, cell):
+    """It took the square of its length: 400 s for 64 kB."""
+    start = time.process_time()
+    (tmp_path / "long.csv").write_text(f"a,b\n1,2\n{cell},3\n")
+    with pytest.raises(RowsError, match=r"long\.csv"):
+        qckm.sketch_source(qckm.SketchOperator.draw(2, 5, scale=1.0, random_state=0), tmp_path / "long.csv")
+    with pytest.raises(FileError, match="expected numbers"):
+        read_model(f"cluster,weight,spread,a\n0,1,1,{cell[-100_000:]}\n".encode(), "m.csv")
+    assert time.process_time() - start < 20

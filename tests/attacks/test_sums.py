@@ -1,6 +1,7 @@
 """Crashes and wrong sums that an adversarial round found: a test for each finding, by its number in the issue."""
 
 import copy
+import dataclasses
 import multiprocessing
 import pickle
 import subprocess
@@ -132,6 +133,17 @@ def test_03_counts_of_numpy_do_not_wrap_either():
     with pytest.raises(SketchError, match="64 bits"):
         qckm.Sketch(op, one.total, np.uint64(2**63), 0, one.bounds)
     assert type(qckm.Sketch(op, one.total, np.int64(1), np.int64(0), one.bounds).count) is int
+
+
+@pytest.mark.parametrize("signature", ["one-bit", "exponential"])
+def test_03_the_least_integer_is_no_sum(signature):
+    """Its magnitude is no int64: abs() of it is negative, and less than any bound (found by fuzzing)."""
+    op = qckm.SketchOperator.draw(2, 5, scale=1.0, signature=signature, random_state=0)
+    sketch = op.sketch(np.eye(2))
+    total = sketch.total.copy()
+    total[0] = -(2**63)
+    with pytest.raises(SketchError, match="no rows have this sketch"):
+        dataclasses.replace(sketch, total=total).require_consistent()
 
 
 def test_03_real_weights_whose_sum_is_no_number_are_refused():

@@ -181,6 +181,7 @@ def test_an_oversized_header_is_refused(length):
         {"fingerprint": "0" * 64},
         {"arithmetic": "floats/7"},
         {"scale": "1"},
+        {"scale": 2**53 + 1},
         {"law": {"name": "x"}},
         {"feature_names": ["a"]},
         {"feature_names": ["a", "a", "b"]},

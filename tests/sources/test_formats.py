@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
@@ -233,3 +234,36 @@ def test_a_changed_file_is_noticed(table, tmp_path):
     write_parquet(table.slice(1), tmp_path / "t.parquet")
     with pytest.raises(SourceError, match="changed while it was read"):
         source.require_unchanged()
+
+
+@pytest.mark.parametrize("index", [pd.Index([30, 10, 20]), pd.Index([30, 10, 20], name="id"), pd.Index(list("xyz"))])
+def test_the_index_of_pandas_is_no_feature(tmp_path, index):
+    """As op.sketch(frame) has it; it was read like the other columns where it was written to a file."""
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 7.0]}, index=index)
+    name = index.name or "__index_level_0__"
+    frame.to_parquet(tmp_path / "t.parquet")
+    with pa.ipc.new_file(tmp_path / "t.arrow", pa.Table.from_pandas(frame).schema) as writer:
+        writer.write_table(pa.Table.from_pandas(frame))
+    op = qckm.SketchOperator.draw(2, 20, scale=1.0, random_state=0)
+    for data in (tmp_path / "t.parquet", tmp_path / "t.arrow", frame, pa.Table.from_pandas(frame)):
+        source = open_source(data)
+        assert source.feature_names == ("a", "b")
+        (said,) = source.assumptions
+        assert said.endswith(
+            f": {name!r}, the index of a pandas frame, was left out; name it among the columns to read it"
+        )
+        assert qckm.sketch_source(op, data) == op.sketch(frame)
+    if index.dtype == np.int64:
+        source = open_source(tmp_path / "t.parquet", columns=[name, "a"])
+        assert next(source.batches()).rows.tolist() == [[30, 1], [10, 2], [20, 3]]
+        assert not source.assumptions
+    grouped = qckm.sketch_by(qckm.SketchOperator.draw(1, 9, scale=1.0, random_state=0), tmp_path / "t.parquet", by="b")
+    assert list(grouped) == [4.0, 5.0, 7.0]
+
+
+@pytest.mark.parametrize(
+    "notes", [b"", b"[1]", b"{}", b'{"index_columns": 3}', b'{"index_columns": [{}, 3]}', b"[" * 99999]
+)
+def test_notes_that_pandas_did_not_write_are_passed_over(notes):
+    table = pa.table({"a": [1.0]}).replace_schema_metadata({"pandas": notes})
+    assert open_source(table).feature_names == ("a",)

@@ -16,7 +16,7 @@ from qckm.models.model import Model
 _UNIT = "unit"
 # Of one cell, for Python's reader; others have limits of their own.
 _LONGEST = 100_000
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 # A name that no encoding knows is written as what it is, so that it comes back; all else is plain UTF-8.
 _ERRORS = "surrogatepass"
 

@@ -16,6 +16,7 @@ from qckm.models.bounds import require_sane
 from qckm.models.column_names import OURS, headings
 from qckm.models.model import Model
 from qckm.sources.parquet_footer import MAGIC, Footer, read_footer
+from qckm.sources.parquet_pages import require_modest_pages
 
 # By their numbers in parquet.thrift.
 _INT32, _INT64, _FLOAT, _DOUBLE = 1, 2, 4, 5
@@ -60,6 +61,8 @@ def from_parquet(data: bytes) -> Model:
     names, facts = notes_of(notes)
     units = numbers_of("units", notes.get("units"))
     _require_plain(footer, len(OURS) + units.size, len(data))
+    for chunks in footer.chunks:
+        require_modest_pages(io.BytesIO(data), len(data), chunks, "the model")
     # pyarrow makes a list as long as the file says before it reads the first element.
     longest = max(1, len(data) // _LEAST_BYTES_A_COLUMN)
     limits = {"thrift_string_size_limit": len(data), "thrift_container_size_limit": longest}
@@ -86,3 +89,4 @@ def _require_plain(footer: Footer, n_columns: int, available: int) -> None:
             raise FileError(f"expected {n_columns} columns, got {len(chunks)}")
         if not all(chunk.kind in _KINDS and chunk.codec in _CODECS for chunk in chunks):
             raise FileError("expected columns of numbers, uncompressed or with Snappy")
+    footer.require_as_many_values()

@@ -153,6 +153,8 @@ def _parse_header(text: bytes) -> dict[str, Any]:
             raise FileError(f"Expected {key!r} in the header to be {kind}, got {value!r:.80}.")
         if isinstance(value, (int, float)) and not 0 <= value < (2**63 if isinstance(value, int) else np.inf):
             raise FileError(f"Expected {key!r} in the header to be a finite number >= 0, got {value!r:.80}.")
+        if isinstance(value, int) and kind is not int and kind is not bool and float(value) != value:
+            raise FileError(f"Expected {key!r} in the header to be a number that float64 holds, got {value!r:.80}.")
     if header["sum"] not in ("int64", "float64") or header["dither"] not in ("paired", "single"):
         raise FileError(f"Expected a sum of int64 or float64 and a paired or single dither, got {header['sum']!r:.80}.")
     if not (0 < header["n_features"] < _LARGEST and 0 < header["n_frequencies"] < _LARGEST):

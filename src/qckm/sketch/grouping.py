@@ -107,7 +107,7 @@ def _selected(
     if columns:
         names = resolve(columns, schema.names)
     else:
-        names = list(operator.feature_names or [name for name in held if name not in keys])
+        names = list(operator.feature_names or [name for name in held if name not in keys and not held[name].index])
     twice = [name for name in (*keys, *names) if schema.names.count(name) > 1]
     if twice or len(set(names)) != len(names):
         raise SourceError(f"{label}: expected each column once, got {', '.join((twice or names)[:30])}.")

@@ -124,7 +124,8 @@ class Sketch(Value):
             not 0 <= self.saturated <= self.count
             or self.skipped < 0
             or (self.count == 0) != (lower > upper).any()
-            or (np.abs(self.total) > size).any()
+            or (self.total > size).any()
+            or (self.total < -size).any()  # not by abs(): of the least int64 it is negative
             or odd
         ):
             raise SketchError("The sum, the count and the bounds contradict each other: no rows have this sketch.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,10 +17,23 @@ from qckm.sources.table import Column, Selection
 
 def columns_of(schema: pa.Schema) -> list[Column]:
     """List the columns of a schema."""
+    index = _pandas_index(schema)
     return [
-        Column(field.name, numeric := is_arrow_number(field.type), str(field.type), readable=numeric)
+        Column(field.name, numeric := is_arrow_number(field.type), str(field.type), numeric, field.name in index)
         for field in schema
     ]
+
+
+def _pandas_index(schema: pa.Schema) -> set[str]:
+    """Return the columns that pandas keeps its index in, by the notes that it leaves in a schema.
+
+    An index that only counts the rows is no column.
+    """
+    try:
+        found = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))["index_columns"]
+        return {name for name in found if isinstance(name, str)}
+    except (ValueError, KeyError, TypeError, RecursionError):  # notes of somebody else
+        return set()
 
 
 def require_valid(batch: pa.RecordBatch, names: Sequence[str], label: str) -> None:

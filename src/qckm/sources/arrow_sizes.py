@@ -85,10 +85,11 @@ def body_length(metadata: bytes) -> int:
 
 @dataclass(frozen=True)
 class Batch:
-    """What a message says of its record batch: rows, values of each array, (offset, length) of each buffer."""
+    """What a message says of its record batch: rows, values and nulls of arrays, (offset, length) of buffers."""
 
     rows: int
     lengths: list[int]
+    nulls: list[int]
     buffers: list[tuple[int, int]]
     compressed: bool
 
@@ -101,9 +102,10 @@ def batch_of(metadata: bytes) -> Batch | None:
         records = records.table(1)
     if kind not in (_DICTIONARY, _RECORDS) or records is None:
         return None
-    lengths = [length for length, _ in records.structs(1, "<qq")]
+    nodes = [(length, nulls) for length, nulls in records.structs(1, "<qq")]
     buffers = [(offset, length) for offset, length in records.structs(2, "<qq")]
-    return Batch(records.number(0, "<q"), lengths, buffers, records.table(3) is not None)
+    lengths, nulls = [length for length, _ in nodes], [many for _, many in nodes]
+    return Batch(records.number(0, "<q"), lengths, nulls, buffers, records.table(3) is not None)
 
 
 def require_modest(batch: Batch | None, body: int, read: Callable[[int, int], bytes], label: str) -> None:

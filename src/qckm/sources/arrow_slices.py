@@ -19,10 +19,11 @@ _ROWS_A_BYTE = 8
 
 @dataclass(frozen=True)
 class Column:
-    """Where a column's numbers and the bits of its nulls lie in a batch: (offset, length); no bits if none is null."""
+    """How many nulls a column has, and where their bits and its numbers lie in a batch: (offset, length)."""
 
     name: str
     kind: pa.DataType
+    n_nulls: int
     nulls: tuple[int, int]
     numbers: tuple[int, int]
 
@@ -40,7 +41,7 @@ def locate(batch: Batch, schema: pa.Schema, names: Sequence[str]) -> list[Column
             kind = field.type
             if not (types.is_integer(kind) or types.is_floating(kind)):
                 return None
-            column = Column(field.name, kind, *batch.buffers[buffer : buffer + 2])
+            column = Column(field.name, kind, batch.nulls[node], *batch.buffers[buffer : buffer + 2])
             if batch.lengths[node] != batch.rows or not _fits(column, batch.rows):
                 return None  # pyarrow will say what is wrong
             found[field.name] = column
@@ -53,23 +54,28 @@ def read_slices(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a batch, about `height` at a time; `read(offset, size)` gives bytes of its body."""
     height = max(_ROWS_A_BYTE, height - height % _ROWS_A_BYTE)
+    left = [column.n_nulls for column in columns]
     for start in range(0, n_rows, height):
         rows = min(height, n_rows - start)
         arrays = [_slice(column, start, rows, read) for column in columns]
+        left = [before - array.null_count for before, array in zip(left, arrays, strict=True)]
         yield pa.RecordBatch.from_arrays(arrays, [column.name for column in columns])
+    for column, wrong in zip(columns, left, strict=True):
+        if wrong:
+            raise ValueError(f"expected {column.n_nulls} nulls in column {column.name!r}, got {column.n_nulls - wrong}")
 
 
 def _slice(column: Column, start: int, rows: int, read: Callable[[int, int], bytes]) -> pa.Array:
     width = column.kind.bit_width // 8
     numbers = pa.py_buffer(read(column.numbers[0] + start * width, rows * width))
     nulls = None
-    if column.nulls[1]:
+    if column.n_nulls:  # without any, whatever bits there are mean nothing, as to pyarrow
         nulls = pa.py_buffer(read(column.nulls[0] + start // _ROWS_A_BYTE, -(-rows // _ROWS_A_BYTE)))
     return pa.Array.from_buffers(column.kind, rows, [nulls, numbers])
 
 
 def _fits(column: Column, rows: int) -> bool:
-    enough = column.nulls[1] == 0 or column.nulls[1] >= -(-rows // _ROWS_A_BYTE)
+    enough = column.n_nulls == 0 or (column.n_nulls > 0 and column.nulls[1] >= -(-rows // _ROWS_A_BYTE))
     return (
         enough and column.numbers[1] >= rows * (column.kind.bit_width // 8) and min(*column.nulls, *column.numbers) >= 0
     )

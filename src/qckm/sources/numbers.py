@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-_NUMBER = re.compile(r"[ \t]*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t]*", re.ASCII)
+# Its parts share digits in one way only: else a long cell that is no number takes the square of its time.
+_NUMBER = re.compile(r"[ \t]*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t]*", re.ASCII)
 _INFINITE = re.compile(r"[ \t]*([+-]?)inf(?:inity)?[ \t]*", re.ASCII | re.IGNORECASE)
 # What stands for a value that is missing; pyarrow's list, and "none".
 _MISSING = {"", "nan", "-nan", "na", "n/a", "#na", "#n/a", "#n/a n/a", "null", "none"}

@@ -40,7 +40,8 @@ def open_source(
     columns : sequence of str or int, optional
         The columns to read, in this order; all by default, which must then be numbers. A whole number, 0 or "0", is a
         position, unless a column has that very name. Columns without names are called "0", "1", … The keys of hive
-        partitions (year=2026/…) are columns when named here.
+        partitions (year=2026/…) and the index of a pandas frame, in Parquet and Arrow files, too, are columns when
+        named here.
     dtype : {"auto", "float32", "float64"}
         What values are read as. "auto": float32 where all columns are, else float64.
     usual : sequence of str, optional

@@ -90,10 +90,11 @@ class ParquetTable(Table):
         paths = [opened.schema.column(number).path for number in range(len(opened.schema))]
         columns = {number for number, path in enumerate(paths) if path.split(".")[0] in names or path in names}
         with open(self.label, "rb") as file:
-            found = read_footer(file, columns).chunks
-        if len(found) != len(self._groups):
-            raise SourceError(f"{self.label}: expected {len(self._groups)} row groups, got {len(found)}.")
-        return found
+            footer = read_footer(file, columns)
+        if list(footer.rows) != self._groups:
+            raise SourceError(f"{self.label}: expected row groups of {self._groups[:9]} rows, got {footer.rows[:9]}.")
+        footer.require_as_many_values()
+        return footer.chunks
 
     def _require_modest(self, groups: list[tuple[PageChunk, ...]]) -> None:
         with open(self.label, "rb", buffering=0) as file:

@@ -21,22 +21,30 @@ _SCHEMA, _GROUPS, _NOTES = 2, 4, 5
 _REPETITION, _CHILDREN = 3, 5
 _COLUMNS, _ROWS = 1, 3
 _METADATA = 3
-_KIND, _CODEC, _SIZE, _DATA_START, _DICTIONARY_START = 1, 4, 7, 9, 11
+_KIND, _CODEC, _VALUES, _SIZE, _DATA_START, _DICTIONARY_START = 1, 4, 5, 7, 9, 11
 _KEY, _VALUE = 1, 2
 _REPEATED = 2
 
 _INT, _LONG, _TEXT = (INT32, read_whole), (INT64, read_whole), (BINARY, read_bytes)
 _FIELD: Fields = {_REPETITION: _INT, _CHILDREN: _INT}
-_CHUNK: Fields = {_KIND: _INT, _CODEC: _INT, _SIZE: _LONG, _DATA_START: _LONG, _DICTIONARY_START: _LONG}
+_CHUNK: Fields = {
+    _KIND: _INT,
+    _CODEC: _INT,
+    _VALUES: _LONG,
+    _SIZE: _LONG,
+    _DATA_START: _LONG,
+    _DICTIONARY_START: _LONG,
+}
 _NOTE: Fields = {_KEY: _TEXT, _VALUE: _TEXT}
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """A column in a group of rows: type and codec by their numbers in Parquet's own definition, and where it lies."""
+    """A column in a group of rows: type and codec by their numbers in parquet.thrift, values, and where it lies."""
 
     kind: int
     codec: int
+    values: int
     start: int
     size: int
 
@@ -49,6 +57,13 @@ class Footer:
     chunks: tuple[tuple[Chunk, ...], ...]
     nested: bool
     notes: dict[bytes, bytes]
+
+    def require_as_many_values(self) -> None:
+        """Refuse columns of more or fewer values than their group has rows: readers make different things of them."""
+        for rows, chunks in zip(self.rows, self.chunks, strict=True):
+            wrong = [chunk.values for chunk in chunks if chunk.values != rows]
+            if wrong:
+                raise ValueError(f"expected {rows} values in each column of a row group, got {wrong[0]}")
 
 
 def read_footer(file: BinaryIO, columns: Container[int] | None = None) -> Footer:
@@ -85,4 +100,4 @@ def _top(columns: Container[int] | None) -> Fields:
 def _chunk(fields: dict[int, Any]) -> Chunk:
     # Some writers say 0 where there is no dictionary.
     start = min(fields[_DATA_START], fields.get(_DICTIONARY_START) or fields[_DATA_START])
-    return Chunk(fields[_KIND], fields[_CODEC], start, fields[_SIZE])
+    return Chunk(fields[_KIND], fields[_CODEC], fields[_VALUES], start, fields[_SIZE])

@@ -45,26 +45,29 @@ def _by_position(wanted: Any, held: Sequence[Any], names: set[Any]) -> Any:
 def select(
     tables: Sequence[Table], columns: Sequence[Any] | None, usual: Sequence[str] | None, dtype: str
 ) -> Selection:
-    """Choose the columns: as asked for, else the usual ones, if columns have names, else all.
+    """Choose the columns: as asked for, else the usual ones, if columns have names, else all but an index of pandas.
 
     All tables must have them, and they must be numbers.
     """
     first = tables[0]
+    left_out: tuple[str, ...] = ()
     found = first.columns()
     if columns is not None:
         names = resolve(columns, [column.name for column in found])
     elif usual is not None and first.named:
         names = list(usual)
     else:
-        names = [column.name for column in found if column.kind != PATH_KEY]
-        _require_numeric(first, [column for column in found if column.kind != PATH_KEY])
+        usable = [column for column in found if column.kind != PATH_KEY and not column.index]
+        names = [column.name for column in usable]
+        left_out = tuple(column.name for column in found if column.index)
+        _require_numeric(first, usable)
     if len(set(names)) != len(names):
         raise SourceError(f"{first.label}: expected each column once, got {_listed(names)}.")
     if not names:
         raise SourceError(f"{first.label}: expected columns, got none.")
     for table in tables:
         _require_held(table, names)
-    return Selection(tuple(names), dtype)
+    return Selection(tuple(names), dtype, left_out)
 
 
 def _require_numeric(table: Table, columns: list[Column]) -> None:

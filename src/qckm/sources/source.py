@@ -126,7 +126,10 @@ class Source:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What was taken for granted on opening the data and may be wrong, in words: whether a CSV has a header."""
+        """What was taken for granted on opening the data and may be wrong, in words.
+
+        Whether a CSV has a header, and which column of a frame of pandas is its index and no feature.
+        """
         found: dict[str, list[str]] = {}
         for table in self.tables:
             if table.assumed is not None:
@@ -135,6 +138,10 @@ class Source:
             f"{labels[0]}{f' and {len(labels) - 1} more' if len(labels) > 1 else ''}: {words}"
             for words, labels in found.items()
         ]
+        if self.selection.left_out:
+            listed = ", ".join(map(repr, self.selection.left_out[:5]))
+            hint = "name it among the columns to read it"
+            said.append(f"{self.tables[0].label}: {listed}, the index of a pandas frame, was left out; {hint}")
         if "" in self.selection.names:
             said.append(f"{self.tables[0].label}: a column without a name, an index perhaps, was read like the others")
         return tuple(said)

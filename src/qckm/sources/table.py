@@ -21,21 +21,26 @@ class Column:
     """A column's name, whether it holds numbers, and what it holds in the words of its format.
 
     One that does not may still be `readable` where it is asked for by name: text in a CSV, which may be numbers further
-    on, and the keys of a path.
+    on, and the keys of a path. An `index` tells rows apart, and is no feature of them.
     """
 
     name: str
     numeric: bool
     kind: str
     readable: bool = True
+    index: bool = False
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The columns to read, by name, and the floats to read them as: float32, float64, or what they are ("auto")."""
+    """The columns to read, by name, and the floats to read them as: float32, float64, or what they are ("auto").
+
+    `left_out` are those that nobody asked for, and that would have been read if they were like the others.
+    """
 
     names: tuple[str, ...]
     dtype: str = "auto"
+    left_out: tuple[str, ...] = ()
 
     def dtype_of(self, single: bool) -> npt.DTypeLike:
         """Return the type of the rows; `single` says whether all columns fit in float32."""
