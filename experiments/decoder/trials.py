@@ -103,12 +103,12 @@ def _try(trial: Trial) -> Outcome:
         began = time.perf_counter()
         centers = km.cluster_centers_
         seconds = time.perf_counter() - began
-        found = _sse(rows, centers)
+        found = sse(rows, centers)
         nearest = pairwise_distances_argmin_min(rows, centers)[0] if labels is not None else None
     return Outcome(
         m=m,
         sse=found / least,
-        pilot=_sse(rows, settings.centers) / least,
+        pilot=sse(rows, settings.centers) / least,
         sse_per_row=found / len(rows),
         ari=adjusted_rand_score(labels, nearest) if labels is not None else float("nan"),
         converged=bool(km.converged_),
@@ -140,10 +140,11 @@ def _best_of_real(name: str, n_clusters: int) -> float:
         kmeans = KMeans(n_clusters, n_init=5, random_state=0).fit(datasets.real(name)[0])
         np.savetxt(path, kmeans.cluster_centers_, delimiter=",")
     centers = np.loadtxt(path, delimiter=",", ndmin=2)
-    return _sse(datasets.real(name)[0], centers)
+    return sse(datasets.real(name)[0], centers)
 
 
-def _sse(rows: np.ndarray, centers: np.ndarray) -> float:
+def sse(rows: np.ndarray, centers: np.ndarray) -> float:
+    """Return the sum of squared distances to the nearest centre."""
     return float(pairwise_distances_argmin_min(rows, centers, metric="sqeuclidean")[1].sum())
 
 

@@ -30,7 +30,8 @@ from qckm.sources.rows import as_rows, as_weights, require_finite, require_names
 RIDGE = 0.1
 # Newton's method stops where the misfit's gradient is this share of the first.
 _TOLERANCE = 0.02
-_MOST_STEPS, _MOST_PRODUCTS = 30, 50
+# Points that can reproduce a sketch take four to six steps. More are for those that cannot, and of no use to them.
+_MOST_STEPS, _MOST_PRODUCTS = 10, 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,8 +162,9 @@ class Solution:
         )
 
 
-def solve(contributions: Contributions, z: Floats, prior: Floats, ridge: float = RIDGE) -> Solution:
+def solve(contributions: Contributions, z: Floats, prior: Floats, tolerance: float | None = None) -> Solution:
     """Return the weights for points of these contributions that reproduce z, near a prior of sum 1."""
+    ridge, tolerance = RIDGE, _TOLERANCE if tolerance is None else tolerance
     with np.errstate(divide="ignore"):
         start = np.log(prior)
     multipliers, tilt = np.zeros(z.size), np.zeros(len(prior))
@@ -173,7 +175,7 @@ def solve(contributions: Contributions, z: Floats, prior: Floats, ridge: float =
         gradient = mean - z + ridge * multipliers
         size = float(np.linalg.norm(gradient))
         first = first or size
-        if size <= _TOLERANCE * first or step == _MOST_STEPS - 1:
+        if size <= tolerance * first or step == _MOST_STEPS - 1:
             break
         direction, along = _newton_direction(
             contributions, weights, mean, gradient, ridge, min(0.3, np.sqrt(size / first))

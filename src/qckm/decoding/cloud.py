@@ -19,10 +19,12 @@ from qckm.decoding.contributions import Contributions
 from qckm.decoding.task import count_rows
 from qckm.sketch import Sketch
 
-# Contributions of a cloud at most, 256 MB. Of more measurements, which were all drawn alike, some will do.
-_MOST_CONTRIBUTIONS = 1 << 26
+# Contributions of a cloud at most, 128 MB. Of more measurements, which were all drawn alike, some will do.
+_MOST_CONTRIBUTIONS = 1 << 25
 # Raking: so many rounds at most, each point moving by this share of the length that the frequencies resolve.
 _ROUNDS, _STEP = 4, 0.15
+# Weights by which points are only drawn anew may be rough.
+_ROUGH = 0.1
 
 
 class Centroids(NamedTuple):
@@ -43,12 +45,16 @@ class Cloud:
     solution: Solution
 
     @classmethod
-    def calibrated(cls, sketch: Sketch, points: Floats, prior: Floats | None = None) -> Cloud:
+    def calibrated(
+        cls, sketch: Sketch, points: Floats, prior: Floats | None = None, tolerance: float | None = None
+    ) -> Cloud:
         """Give points weights that reproduce a sketch, near those of a prior."""
         which = _looked_at(sketch, len(points))
         shares = np.full(len(points), 1 / len(points)) if prior is None else prior / prior.sum()
         z = sketch.values().reshape(-1, sketch.operator.n_frequencies)[:, which].ravel()
-        return cls(sketch, points, shares, solve(Contributions.of(sketch.operator, points, which), z, shares))
+        return cls(
+            sketch, points, shares, solve(Contributions.of(sketch.operator, points, which), z, shares, tolerance)
+        )
 
     @classmethod
     def raked(
@@ -59,9 +65,9 @@ class Cloud:
         Points then are where the sketch says, also where few of them began.
         """
         for _ in range(_ROUNDS - 1):
-            cloud = cls.calibrated(sketch, points)
+            cloud = cls.calibrated(sketch, points, tolerance=_ROUGH)
             if cloud.solution.residual <= cloud.solution.noise(count_rows(sketch)):
-                return cloud
+                break
             drawn = points[rng.choice(len(points), size=len(points), p=cloud.weights)]
             points = np.clip(drawn + _STEP * length * rng.standard_normal(points.shape), lower, upper)
         return cls.calibrated(sketch, points)

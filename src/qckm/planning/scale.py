@@ -35,6 +35,8 @@ _OF_PLENTY = ("balanced-radius", 0.65)
 _OF_PURE_TONES = ("gaussian", 1.0)
 # The first rows of a stream may be of one kind, and their scale a few times off: wider norms forgive that.
 _FIRST_ROWS = ("gaussian", 0.65)
+# Starts of k-means: the clusters' width, which is what is wanted, hardly depends on the best of them.
+_RUNS = 10
 # Beyond these, squares overflow or vanish.
 _SMALLEST = 1e-150
 # Clusters much tighter than their distances would make a scale at which a search sees nothing: neighbours are no more
@@ -188,7 +190,7 @@ def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[F
     # Centred and of unit size: k-means' own arithmetic then loses nothing to a large offset.
     mean, size = pilot.mean(), pilot.deviation()
     rows = (pilot.rows - mean) / size
-    runs = kmeans_runs(distinct, n, n_clusters)
+    runs = kmeans_runs(_RUNS, distinct, n, n_clusters)
     kmeans = KMeans(n_clusters, n_init=runs, random_state=int(rng.integers(2**31)))
     with one_thread():
         kmeans.fit(rows, sample_weight=pilot.weights)
