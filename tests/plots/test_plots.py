@@ -120,7 +120,7 @@ def test_what_cannot_be_drawn_is_refused_with_a_reason(ax):
         plots.clustering(sketch, rows=[[1.0, 2.0, 3.0]], ax=ax)
     with pytest.raises(QckmError, match="Expected a Clustering, got list"):
         plots.clustering(sketch, [[1.0, 2.0]], ax=ax)
-    found = qckm.decode(op.sketch(np.eye(3)), 1, random_state=0)
+    found = qckm.decode(op.sketch(np.repeat(np.eye(3), 20, axis=0)), 1, random_state=0)
     with pytest.raises(QckmError, match=r"centroids of shape \(K, 2\), got \(1, 3\)"):
         plots.clustering(sketch, found, ax=ax)
     assert not ax.has_data()

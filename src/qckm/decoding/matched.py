@@ -10,8 +10,8 @@ for. Where there are none, or they do not cover what was sketched:
    reproduce the sketch (cloud.py).
 3. K-means of the cloud gives the centroids.
 
-Many clouds reproduce a sketch. Another one, begun from a single wide Gaussian, tells what the sketch has left open: the
-centroids are believed if those of the other cloud are nearly as good.
+Many clouds reproduce a sketch. Another one, begun from points all over the box, tells what the sketch has left open:
+the centroids are believed unless each cloud finds those of the other poor.
 """
 
 from __future__ import annotations
@@ -42,13 +42,14 @@ _WIDER = 4.0
 _RUNS = 30
 # Runs on points that were drawn, which begin at Gaussians: a few will do.
 _FEW_RUNS = 3
-# Centroids are good if their SSE is at most this many times the best: what the experiments count as success, too.
+# Centroids are good if their SSE is at most this many times the best: what the experiments count as success, too. Two
+# clouds disagree if for each the other's centroids are worse than its own by the square root of that, or more.
 TOLERANCE = 1.2
 # A search is given up after so much work (terms of sums): half a minute or so. From a start that is near, earlier.
 _PATIENCE, _SEEDED = 2.7e9, 0.4e9
 # With fewer measurements an unknown than this, wrong clusters explain a sketch as well as the right ones.
 _MORE_THAN = 1.15
-# Fewer measurements an unknown than this are few.
+# Fewer measurements an unknown than this are few: then different clouds agree on what is wrong.
 _ENOUGH = 4
 # With more, a misfit up to this many times what it should be has almost all clusters in place: k-means could not tell.
 _NEARLY = 2.5
@@ -150,9 +151,7 @@ def decode_gaussians(task: Task, fitted: Gaussians) -> Found:
         rows = [] if task.rows is None else [task.rows.rows]
         richer = [drawn(density, count // (2 * len(densities))) for density in densities]
         cloud = raked(*rows, narrow.points[: count // 4], drawn(wider, count // 4), *richer)
-    anywhere = model.mean + model.deviation * rng.standard_normal((count // 2, n))
-    anywhere = np.clip(model.to_centers(anywhere), task.lower, task.upper)
-    other = raked(anywhere, drawn(wider, count // 2))
+    other = raked(_anywhere(task, model, count // 2, rng), drawn(wider, count // 2))
     starts = [model.to_centers(gaussians.points), *([] if task.start is None else [task.start])]
     runs = kmeans_runs(_FEW_RUNS, count, n, K)
     centroids = cloud.cluster(K, starts, runs * task.n_init, rng)
@@ -160,16 +159,22 @@ def decode_gaussians(task: Task, fitted: Gaussians) -> Found:
     mean, of_other = cloud.inertia(centroids.points), other.inertia(others.points)
     # What the sketch leaves open, the clouds differ by.
     error = abs(of_other - narrow.inertia(centroids.points)) / 2
-    agreed = (
-        cloud.inertia(others.points) <= TOLERANCE * mean
-        and other.inertia(centroids.points) <= TOLERANCE * of_other
-        and max(of_other, mean) <= TOLERANCE**2 * min(of_other, mean)
-    )
+    worse = TOLERANCE**0.5
+    agreed = cloud.inertia(others.points) <= worse * mean or other.inertia(centroids.points) <= worse * of_other
     audible = model.energy() > _AUDIBLE * max(model.noise, 1e-9)
     return Found(
         centroids,
         Estimate(mean, error),
         cloud.solution.residual,
-        audible and per_unknown >= _MORE_THAN and (explained or agreed),
+        audible and ((explained and per_unknown >= _MORE_THAN) or (agreed and per_unknown >= _ENOUGH)),
         n_evaluations,
     )
+
+
+def _anywhere(task: Task, model: SketchModel, count: int, rng: np.random.Generator) -> Floats:
+    """Draw points around the middle of the data, at distances from their deviation to the ends of the box."""
+    lower, upper = model.to_points(task.lower), model.to_points(task.upper)
+    reach = np.maximum(upper - model.mean, model.mean - lower)
+    furthest = np.max(reach[model.deviation > 0] / model.deviation[model.deviation > 0], initial=1.0)
+    drawn = model.deviation * rng.standard_normal((count, model.mean.size)) * furthest ** rng.random((count, 1))
+    return np.clip(model.to_centers(model.mean + drawn), task.lower, task.upper)
