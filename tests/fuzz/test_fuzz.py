@@ -27,7 +27,7 @@ def test_faults_that_were_planted_are_found_each_under_its_number(tmp_path, caps
     seed, count = 879, 14  # in these few there is one of each
     planted = {number: KINDS[input_of("planted", seed, number)] for number in range(count)}
     assert {input_of("planted", seed, number) for number in range(count)} == set(KINDS)
-    limits = Limits(computing=0.3, waiting=2, megabytes=100)
+    limits = Limits(computing=1.5, waiting=4, megabytes=100)
     report = fuzz(["planted"], seed, count, jobs=1, kept=tmp_path, limits=limits)
     assert {finding.number: finding.kind for finding in report.findings} == {
         number: kind for number, kind in planted.items() if kind in FINDINGS

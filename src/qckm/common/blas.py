@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+# What brings libraries with threads of their own, when it is imported.
+_BRINGS_LIBRARIES = ("scipy.linalg", "sklearn.cluster")
+
 
 def one_thread() -> Any:
-    """Return a context in which BLAS and OpenMP use one thread."""
-    return _controller().limit(limits=1)
+    """Return a context in which BLAS and OpenMP use one thread, of the libraries that are loaded by now."""
+    return _controller(tuple(name in sys.modules for name in _BRINGS_LIBRARIES)).limit(limits=1)
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()  # looks through all loaded libraries: once is enough
+def _controller(loaded: tuple[bool, ...]) -> ThreadpoolController:
+    """Look through all loaded libraries: once is enough, until there are more."""
+    return ThreadpoolController()

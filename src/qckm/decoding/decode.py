@@ -145,6 +145,9 @@ def warn_of_clipping(sketch: Sketch) -> None:
 
 
 def _run(task: Task) -> Clustering:
+    import scipy.optimize  # noqa: F401  # here: these bring threads of their own, which are to be one, too
+    import sklearn.cluster  # noqa: F401
+
     with one_thread():
         found = DECODERS[task.decoder](task)
     if found.converged is False:
