@@ -57,9 +57,7 @@ def main() -> None:
     for change in changes:
         means[change] = np.mean([e for (c, _, _), e in zip(jobs, excess, strict=True) if c == change], axis=0)
     usual = means.pop(("", "", 1.0))
-    print(
-        f"excess of the SSE, all numbers as they are: with rows {usual[0]:.4f}, from the sketch alone {usual[1]:.4f}"
-    )
+    print(f"excess of the SSE, all numbers as they are: with rows {usual[0]:.4f}, from the sketch alone {usual[1]:.4f}")
     with (RESULTS.parent / "constants.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["module", "number", "times", "with_rows", "sketch_alone"])

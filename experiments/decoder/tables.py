@@ -123,7 +123,10 @@ def order_trials(count: int) -> Iterator[Trial]:
 
 
 def many_trials(count: int) -> Iterator[Trial]:
-    return _seeded([Trial("many_gaussians", 10, 100, 3.0, init=init) for init in ("pilot", "sketch", "auto")], count)
+    yield from _seeded([Trial("many_gaussians", 10, 400, 0.5, init="auto")], count)
+    yield from _seeded(
+        [Trial("many_gaussians", 10, 100, 3.0, init=init) for init in ("pilot", "sketch", "auto")], count
+    )
 
 
 def apart_trials(count: int) -> Iterator[Trial]:

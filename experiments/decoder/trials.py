@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 import qckm
 from decoder import datasets
 from qckm.common.random import spawn
-from qckm.planning.scale import PILOT_ROWS, Settings, choose_settings, draw_pilot
+from qckm.planning.scale import PILOT_ROWS, Settings, choose_pilot_size, choose_settings, draw_pilot
 
 RESULTS = Path(__file__).parent / "results"
 SUCCESS = 1.2
@@ -95,7 +95,7 @@ def _try(trial: Trial) -> Outcome:
         )
         if trial.order == "shuffled":  # as `fit` does, but for the decoding, which is timed
             km.n_features_in_ = rows.shape[1]
-            operator, hints, seed = km._prepare(lambda rng: draw_pilot(rows, None, rng))
+            operator, hints, seed = km._prepare(lambda rng: draw_pilot(rows, None, rng, choose_pilot_size(trial.K)))
             km._adopt(operator.sketch(rows), hints, seed)
         else:  # a stream, whose first rows are the pilot
             for start in range(0, len(rows), PILOT_ROWS):
@@ -122,7 +122,7 @@ def _settings(rows: np.ndarray, trial: Trial) -> Settings:
     """Return what the pilot that CompressiveKMeans draws for this seed suggests, at a radian a cluster's deviation."""
     (for_pilot, *_) = spawn(trial.seed, 3)
     first = rows if trial.order == "shuffled" else rows[:PILOT_ROWS]
-    pilot = draw_pilot(first, None, for_pilot)
+    pilot = draw_pilot(first, None, for_pilot, choose_pilot_size(trial.K))
     return choose_settings(pilot, trial.K, for_pilot, radians=1.0)
 
 

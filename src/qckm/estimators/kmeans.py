@@ -36,7 +36,7 @@ from qckm.models.nearest import distances, nearest
 from qckm.operator.laws import LAWS, Law
 from qckm.operator.signatures import SIGNATURES, Signature
 from qckm.planning.plan import Plan, decoder_seed, plan_operator
-from qckm.planning.scale import Pilot, draw_pilot
+from qckm.planning.scale import Pilot, choose_pilot_size, draw_pilot
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sketch.runs import OnBad
 from qckm.sources.engine_rows import HeldRows, engine_of, open_held
@@ -192,7 +192,9 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         weights = self._validate_weights(sample_weight, rows)
         if len(rows) < self.n_clusters:
             raise RowsError(f"n_samples={len(rows)} should be >= n_clusters={self.n_clusters}.")
-        operator, pilot, seed = self._prepare(lambda rng: self._draw_pilot(rows, weights, rng))
+        operator, pilot, seed = self._prepare(
+            lambda rng: self._draw_pilot(rows, weights, rng, choose_pilot_size(self.n_clusters))
+        )
         sketch = operator.sketch(rows, weights)
         self._adopt(sketch, pilot, seed)
         self._decode()
@@ -229,7 +231,9 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                     f"The first batch sets the scale: n_samples={len(rows)} should be >= n_clusters={self.n_clusters}. "
                     "Begin with a larger batch, or pass scale=."
                 )
-            operator, pilot, seed = self._prepare(lambda rng: self._draw_pilot(rows, weights, rng), of_all=False)
+            operator, pilot, seed = self._prepare(
+                lambda rng: self._draw_pilot(rows, weights, rng, choose_pilot_size(self.n_clusters)), of_all=False
+            )
             self._adopt(operator.sketch(rows, weights), pilot, seed)
         else:
             self._adopt(self.sketch_ + self.operator_.sketch(rows, weights), self._pilot, self._seed)
@@ -409,9 +413,9 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         return held
 
     @staticmethod
-    def _draw_pilot(rows: npt.NDArray[Any], weights: Floats | None, rng: np.random.Generator) -> Pilot:
+    def _draw_pilot(rows: npt.NDArray[Any], weights: Floats | None, rng: np.random.Generator, size: int) -> Pilot:
         try:
-            return draw_pilot(rows, weights, rng)
+            return draw_pilot(rows, weights, rng, size)
         except RowsError:  # the pilot holds a NaN or an infinity: name the row in the user's own numbering
             for start in range(0, len(rows), _BLOCK):
                 block = rows[start : start + _BLOCK]

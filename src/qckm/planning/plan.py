@@ -16,11 +16,11 @@ from qckm.operator.request import Dither
 from qckm.planning.hints import Hints
 from qckm.planning.sampling import sample_rows
 from qckm.planning.scale import (
-    PILOT_ROWS,
     Pilot,
     Settings,
     choose_law,
     choose_n_frequencies,
+    choose_pilot_size,
     choose_settings,
     draw_pilot,
 )
@@ -88,7 +88,8 @@ def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Plann
     drawn: list[int] = []
 
     def draw(rng: np.random.Generator) -> Pilot:
-        pilot = draw_pilot(sample_rows(source, PILOT_ROWS, rng), None, rng)
+        size = choose_pilot_size(plan.n_clusters)
+        pilot = draw_pilot(sample_rows(source, size, rng), None, rng, size)
         drawn.append(int(pilot.weights.sum()))
         return pilot
 
@@ -155,7 +156,8 @@ def plan_operator(
 def hints_for(source: Source, plan: Plan, operator: SketchOperator) -> Hints:
     """Return what a pilot tells a decoder about an operator made elsewhere."""
     for_pilot, _, _ = spawn(plan.seed, 3)
-    pilot = draw_pilot(sample_rows(source, PILOT_ROWS, for_pilot), None, for_pilot)
+    size = choose_pilot_size(plan.n_clusters)
+    pilot = draw_pilot(sample_rows(source, size, for_pilot), None, for_pilot, size)
     settings = choose_settings(Pilot(pilot.rows / operator.units, pilot.weights), plan.n_clusters or 1, for_pilot)
     return _hints(pilot, settings, operator)
 

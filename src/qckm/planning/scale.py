@@ -21,7 +21,8 @@ from qckm.operator.laws import get_law
 from qckm.operator.signatures import Signature
 from qckm.sources.rows import require_finite
 
-PILOT_ROWS = 5000
+# Rows of a pilot at least, where there are as many, and a cluster: what it is clustered by needs some of each.
+PILOT_ROWS, _ROWS_A_CLUSTER = 5000, 50
 # Fewer frequencies than so many times the unknowns are few; for so many clusters, in so many features, any number is.
 _FEW, _MANY_CLUSTERS, _MANY_FEATURES = 3, 50, 5
 # Frequencies for each unknown, and how many are enough where the former would have more components in all, n·m.
@@ -82,6 +83,11 @@ class Settings:
     extent: Floats
     deviation: Floats
     centers: Floats
+
+
+def choose_pilot_size(n_clusters: int | None) -> int:
+    """Choose how many rows a pilot has for K clusters."""
+    return max(PILOT_ROWS, _ROWS_A_CLUSTER * (n_clusters or 0))
 
 
 def draw_pilot(
