@@ -16,6 +16,7 @@ from qckm.decoding.clompr import clompr
 from qckm.decoding.matched import Gaussians, decode_gaussians, decode_rows, fit_gaussians
 from qckm.decoding.points import FirstHarmonicModel
 from qckm.decoding.result import Clustering
+from qckm.decoding.room import require_room
 from qckm.decoding.task import Sample, Task
 from qckm.errors import DecodeError, PoorFitWarning, SaturationWarning, warn
 from qckm.planning.hints import Hints
@@ -145,6 +146,7 @@ def warn_of_clipping(sketch: Sketch) -> None:
 
 
 def _run(task: Task) -> Clustering:
+    require_room(task.sketch.operator.n_features, task.sketch.operator.n_frequencies)
     import scipy.optimize  # noqa: F401  # here: these bring threads of their own, which are to be one, too
     import sklearn.cluster  # noqa: F401
 
