@@ -62,7 +62,7 @@ def main() -> None:
         ratio, shrunk = (distances**2).sum() / kmeans.inertia_, data.stat().st_size / size
         rand = adjusted_rand_score(labels, nearest)
         lines.append(f"{title:34} {ratio:12.4f} {rand:6.3f} {size:12,} {shrunk:11.0f} {seconds:8.2f}")
-    lines.append("ARI: agreement with the true clusters. The first decoding on a machine compiles for 5 to 10 s.")
+    lines.append("ARI: agreement with the true clusters.")
     print("\n".join(lines))
     (OUT / "comparison.txt").write_text("\n".join(lines) + "\n")
     print(f"written: {', '.join(str(path) for path in sorted(OUT.iterdir()))}")

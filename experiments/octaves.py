@@ -21,7 +21,6 @@ from sklearn.cluster import KMeans
 import qckm
 from common import gaussian_clusters, keep, sse
 from decoder.datasets import real
-from qckm.decoding.decode import Task, decode_octaves
 
 K, OCTAVES, N_JUDGES = 10, 5, 20_000
 DATA = ("gaussians", "walking_accelerometer", "skin_segmentation", "mnist_spectral")
@@ -61,11 +60,11 @@ def trial(job: tuple[str, int]) -> list[tuple[object, ...]]:
             octaves=OCTAVES, random_state=seed,
         )  # fmt: skip
         sketch = op.sketch(X)
-        box = np.clip(sketch.bounds, *op.reach)
-        chosen, found = decode_octaves(Task(sketch, K, box[0], box[1], None, None, None, 1, seed, "matched"))
-        ratios = [sse(judges, one.centers) / best for one in found]
-        sizes = (ratios[chosen], ratios[place], min(ratios), max(ratios), by_pilot, sketch.saturated / sketch.count)
-        lines.append((name, seed, place, chosen, *(f"{size:.4f}" for size in sizes)))
+        found = qckm.decode(sketch, K, random_state=seed)
+        alone = [qckm.decode(sketch.octave(j), K, random_state=seed) for j in range(OCTAVES)]
+        together, ratios = sse(judges, found.centers) / best, [sse(judges, one.centers) / best for one in alone]
+        sizes = (together, ratios[place], min(ratios), max(ratios), by_pilot, sketch.saturated / sketch.count)
+        lines.append((name, seed, place, found.octave, *(f"{size:.4f}" for size in sizes)))
         print(
             "".join(f"{field!s:>{max(12, len(title) + 2)}}" for field, title in zip(lines[-1], HEADER, strict=True)),
             flush=True,

@@ -65,7 +65,7 @@ def run(name: str, trials: Iterable[Trial], jobs: int) -> list[tuple[Trial, Outc
     RESULTS.mkdir(exist_ok=True)
     with path.open("a", newline="") as file, ProcessPoolExecutor(jobs) as pool:
         writer = csv.writer(file, lineterminator="\n")
-        if not known:
+        if not file.tell():
             writer.writerow(header)
         for trial, outcome in zip(missing, pool.map(_try, missing), strict=True):
             known[trial] = outcome
