@@ -34,7 +34,7 @@ class Check:
 def check(model: Model, sample: Floats | None) -> list[Check]:
     """Look at everything that is known of a model; what is not known is left out."""
     facts = model.facts
-    found = [_believed(facts), _explained(model), _clipped(facts), _skipped(facts), _sizes(model)]
+    found = [_believed(facts), _explained(model), _inertia(facts), _clipped(facts), _skipped(facts), _sizes(model)]
     if sample is not None and len(sample) > 5 * len(model.centers):
         found.insert(0, _beside_kmeans(model, sample))
     return [one for one in found if one is not None]
@@ -87,6 +87,16 @@ def _explained(model: Model) -> Check | None:
     if share < _WELL:
         words += " More of them may explain more; or the clusters have another shape."
     return Check(_graded(1 - share, 1 - _WELL, 0.25), "Match with the sketch", words)
+
+
+def _inertia(facts: dict[str, object]) -> Check | None:
+    """Say how large the sum of squared distances is, and how certain that is."""
+    total, error = number(facts.get("inertia_estimate")), number(facts.get("inertia_error"))
+    if total is None or error is None or total <= 0 or error < 0:
+        return None
+    share = error / total
+    words = f"About {total:.4g} over all rows, give or take {share:.1%} (a standard error), as the sketch tells it."
+    return Check(_graded(share, 0.1, 0.5), "Sum of squared distances", words)
 
 
 def _clipped(facts: dict[str, object]) -> Check | None:
