@@ -271,7 +271,10 @@ def test_every_init(clusters, fitted, init):
     km = CompressiveKMeans(
         4, init=fitted.cluster_centers_ if init == "centers" else init, n_init=2, random_state=3
     ).fit(X)
-    assert km.inertia_ < 1.3 * fitted.inertia_
+    assert km.inertia_ < 1.02 * fitted.inertia_
+    # Rows need no search; a start shortens it.
+    alone = CompressiveKMeans(4, init="sketch", n_init=2, random_state=3).fit(X).n_iter_
+    assert {"auto": km.n_iter_ == 0, "sketch": km.n_iter_ == alone}.get(init, 0 < km.n_iter_ < alone)
 
 
 def test_no_second_look_unless_asked(clusters):
