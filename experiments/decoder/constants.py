@@ -33,13 +33,13 @@ PROBLEMS = [
 PROBLEMS += [("gaussians", 10, 10), ("breast_cancer", 6, 8), ("groups", 2, 9)]
 NUMBERS = {
     "calibration": ["RIDGE", "_TOLERANCE"],
-    "cloud": ["_ROUNDS", "_STEP"],
-    "matched": ["_POINTS", "_WIDER", "_RUNS", "_FEW_RUNS", "_PATIENCE", "_ENOUGH", "_NEARLY"],
+    "cloud": ["_POINTS", "_RUNS_ON_ROWS", "_RUNS_ON_POINTS", "_ROUNDS", "_STEP"],
+    "matched": ["_WIDER", "_PATIENCE", "_ENOUGH", "_NEARLY"],
     "density": ["N_DENSITIES", "_EVENNESS", "_WORTH"],
     "attempts": ["_PROMISING", "_MORE", "_CHEAP", "_MOST_AXES", "_MOST_UNKNOWNS"],
     "search": ["_STARTS", "_STEPS", "_SHARE_AT_PEAKS", "_ANYWHERE", "_SHARE_SWAPPED", "_IDLE", "_FIRST_AXIS", "_APART"],
     "expectation": ["_BY_CHANCE", "_LEFT_OUT"],
-    "model": ["_SHARE_AT_ZERO"],
+    "sketch_model": ["_SHARE_AT_ZERO"],
 }
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import qckm
 from qckm.common import memory
 from qckm.decoding import room
-from qckm.decoding.model import SketchModel
+from qckm.decoding.sketch_model import SketchModel
 from qckm.errors import DecodeError, MessageError
 from qckm.models import FORMAT, Model, load_model, read_model, to_csv, to_json, to_npz, to_parquet
 from qckm.operator.structured import StructuredCodes, block_size

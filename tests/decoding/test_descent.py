@@ -4,7 +4,7 @@ from scipy.optimize import Bounds, minimize
 
 import qckm
 from qckm.decoding.descent import descend
-from qckm.decoding.points import FirstHarmonicModel
+from qckm.decoding.first_harmonic import FirstHarmonicModel
 
 
 def model_of(dither, seed=0):

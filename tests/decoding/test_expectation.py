@@ -4,7 +4,7 @@ import pytest
 import qckm
 from qckm.decoding.expectation import expected_misfit
 from qckm.decoding.fitting import Mixture, Problem
-from qckm.decoding.model import SketchModel
+from qckm.decoding.sketch_model import SketchModel
 
 CENTERS = np.array([[-4.0, -3.0], [4.0, -3.0], [0.0, 4.0]])
 N_ROWS = 3000

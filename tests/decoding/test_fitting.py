@@ -3,7 +3,7 @@ import pytest
 
 import qckm
 from qckm.decoding.fitting import Mixture, Problem
-from qckm.decoding.model import SketchModel
+from qckm.decoding.sketch_model import SketchModel
 from qckm.decoding.waves import atoms
 
 ROUND = np.zeros((4, 0, 3))

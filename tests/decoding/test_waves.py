@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import check_grad
 
 import qckm
-from qckm.decoding.model import SketchModel
+from qckm.decoding.sketch_model import SketchModel
 from qckm.decoding.waves import ascend, atoms, misfit
 from qckm.operator.signatures import SIGNATURES
 
@@ -82,7 +82,7 @@ def test_the_gradient_that_points_climb_is_that_of_finite_differences(rng):
 
 
 def test_points_of_no_width_through_the_first_harmonic_are_the_papers_atoms(rng):
-    from qckm.decoding.points import FirstHarmonicModel
+    from qckm.decoding.first_harmonic import FirstHarmonicModel
 
     op = qckm.SketchOperator.draw(3, 30, scale=2.0, signature="exponential", random_state=1)
     sketch = op.sketch(rng.normal(size=(200, 3)))

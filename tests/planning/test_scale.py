@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from qckm.operator import signatures
-from qckm.planning.scale import PILOT_ROWS, choose_law, choose_n_frequencies, choose_settings, draw_pilot
+from qckm.planning.pilot import PILOT_ROWS, draw_pilot
+from qckm.planning.scale import choose_law, choose_n_frequencies, choose_settings
 
 ONE_BIT, EXPONENTIAL = signatures.get("one-bit"), signatures.get("exponential")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from qckm.models import Model
-from qckm.report import render, verdict
+from qckm.report import checks, render
 
 
 def model_of(rng, k=4, n=6, **facts):
@@ -54,15 +54,15 @@ def test_nothing_is_fetched_and_nothing_runs(rng):
 def test_the_verdict_is_that_of_the_worst_check(rng):
     good = model_of(rng, rows=1000, saturated=0, explained=0.99)
     poor = model_of(rng, rows=1000, saturated=900, explained=0.99)
-    assert verdict.worst(verdict.check(good, None)) == "good"
-    assert verdict.worst(verdict.check(poor, None)) == "poor"
+    assert checks.worst(checks.check(good, None)) == "good"
+    assert checks.worst(checks.check(poor, None)) == "poor"
 
 
 @pytest.mark.parametrize("converged, grade", [(True, "good"), (False, "poor"), (None, "good")])
 def test_the_decoder_is_heard(rng, converged, grade):
-    checks = verdict.check(model_of(rng, rows=1000, saturated=0, explained=0.99, converged=converged), None)
-    assert verdict.worst(checks) == grade
-    assert ("The decoder's verdict" in [one.title for one in checks]) == (converged is not None)
+    found = checks.check(model_of(rng, rows=1000, saturated=0, explained=0.99, converged=converged), None)
+    assert checks.worst(found) == grade
+    assert ("The decoder's verdict" in [one.title for one in found]) == (converged is not None)
 
 
 def test_wrong_centroids_are_found_out_by_a_sample(rng):
@@ -70,14 +70,14 @@ def test_wrong_centroids_are_found_out_by_a_sample(rng):
     sample = centers[rng.integers(4, size=500)] + rng.normal(size=(500, 3))
     right = Model(centers, np.full(4, 0.25), np.zeros(4), np.ones(3))
     wrong = Model(centers + 15, np.full(4, 0.25), np.zeros(4), np.ones(3))
-    assert verdict.check(right, sample)[0].grade == "good"
-    assert verdict.check(wrong, sample)[0].grade == "poor"
+    assert checks.check(right, sample)[0].grade == "good"
+    assert checks.check(wrong, sample)[0].grade == "poor"
 
 
 @pytest.mark.filterwarnings("error")
 def test_fewer_distinct_rows_than_clusters_are_nothing_to_compare_with(rng):
     sample = np.repeat(rng.normal(size=(3, 6)), 100, axis=0)
-    assert [check.title for check in verdict.check(model_of(rng, k=4), sample)] == ["Sizes"]
+    assert [check.title for check in checks.check(model_of(rng, k=4), sample)] == ["Sizes"]
     assert "4 clusters" in render(model_of(rng, k=4), sample)
 
 

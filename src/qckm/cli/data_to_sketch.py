@@ -18,8 +18,8 @@ from qckm.common import atomic
 from qckm.decoding.decode import Hints
 from qckm.decoding.room import require_room
 from qckm.errors import CheckpointError, DecodeError, QckmError
+from qckm.planning.pilot import PILOT_ROWS
 from qckm.planning.plan import Plan, Planned, draw_operator
-from qckm.planning.scale import PILOT_ROWS
 from qckm.sketch import Sketch, SketchOperator, checkpoints
 from qckm.sketch.checkpoints import Checkpoint
 from qckm.sketch.runs import OnBad, State, states

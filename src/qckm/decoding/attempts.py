@@ -9,8 +9,8 @@ import numpy as np
 from qckm.common.arrays import Floats
 from qckm.decoding.expectation import expected_misfit
 from qckm.decoding.fitting import Mixture
-from qckm.decoding.model import SketchModel
 from qckm.decoding.search import Search
+from qckm.decoding.sketch_model import SketchModel
 
 # A misfit up to this many times what it should be: all clusters but one or two are where they should be.
 _PROMISING = 10.0

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.points import FirstHarmonicModel
+from qckm.decoding.first_harmonic import FirstHarmonicModel
 from qckm.decoding.weights import non_negative_weights
 
 N_STARTS = 100

@@ -14,11 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
+from qckm.common.budget import kmeans_runs
 from qckm.decoding.calibration import Solution, solve
 from qckm.decoding.contributions import Contributions
 from qckm.decoding.task import count_rows
 from qckm.sketch import Sketch
 
+# Points of a drawn cloud at least, and a cluster: k-means of P points errs by a share of about K / P.
+_POINTS, _A_CLUSTER = 10_000, 200
+# Runs of k-means on rows: with 10 instead, the excess over the best of all rows is half as large again (constants.csv).
+_RUNS_ON_ROWS = 30
+# Runs on points that were drawn, which begin at Gaussians: a few will do.
+_RUNS_ON_POINTS = 3
 # Contributions of a cloud at most, 128 MB. Of more measurements, which were all drawn alike, some will do.
 _MOST_CONTRIBUTIONS = 1 << 25
 # Raking: so many rounds at most, each point moving by this share of the length that the frequencies resolve.
@@ -118,6 +125,16 @@ class Cloud:
         squares = self.weights * ((rows - best.cluster_centers_[best.labels_]) ** 2).mean(axis=1) * size**2
         widths = np.bincount(best.labels_, squares, minlength=n_clusters) / np.maximum(shares, 1e-300)
         return Centroids(best.cluster_centers_ * (units * size) + mean, shares, widths)
+
+
+def choose_size(n_clusters: int) -> int:
+    """Choose how many points to draw for K clusters, where there are no rows."""
+    return max(_POINTS, _A_CLUSTER * n_clusters)
+
+
+def choose_runs(n_points: int, n_features: int, n_clusters: int, of_rows: bool) -> int:
+    """Choose how often to start k-means afresh, on rows or on points that were drawn."""
+    return kmeans_runs(_RUNS_ON_ROWS if of_rows else _RUNS_ON_POINTS, n_points, n_features, n_clusters)
 
 
 def _looked_at(sketch: Sketch, n_points: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:

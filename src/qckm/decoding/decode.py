@@ -13,8 +13,8 @@ from qckm.common.blas import one_thread
 from qckm.common.random import spawn
 from qckm.decoding.calibration import as_sample
 from qckm.decoding.clompr import clompr
+from qckm.decoding.first_harmonic import FirstHarmonicModel
 from qckm.decoding.matched import Gaussians, decode_gaussians, decode_rows, fit_gaussians
-from qckm.decoding.points import FirstHarmonicModel
 from qckm.decoding.result import Clustering
 from qckm.decoding.room import require_room
 from qckm.decoding.task import Sample, Task

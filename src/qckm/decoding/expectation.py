@@ -14,8 +14,8 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.decoding.fitting import Mixture
-from qckm.decoding.model import SketchModel
 from qckm.decoding.room import require_memory
+from qckm.decoding.sketch_model import SketchModel
 from qckm.decoding.waves import atoms
 
 _ROWS = 300

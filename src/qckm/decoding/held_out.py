@@ -23,7 +23,7 @@ from qckm.sketch import Sketch, SketchOperator
 
 if TYPE_CHECKING:
     from qckm.decoding.fitting import Mixture
-    from qckm.decoding.model import SketchModel
+    from qckm.decoding.sketch_model import SketchModel
 
 
 # More than a decoder needs at the scale it is made for: at coarse ones, clusters hardly blur the jumps of a signature.

@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.common.budget import kmeans_runs
 from qckm.common.random import spawn
-from qckm.decoding.cloud import Centroids, Cloud
+from qckm.decoding.cloud import Centroids, Cloud, choose_runs, choose_size
 from qckm.decoding.estimate import Estimate, estimate
 from qckm.decoding.task import Task, count_rows
 from qckm.sketch import Sketch
@@ -32,16 +31,10 @@ from qckm.sketch import Sketch
 if TYPE_CHECKING:
     from qckm.decoding.attempts import Attempt
     from qckm.decoding.fitting import Mixture
-    from qckm.decoding.model import SketchModel
+    from qckm.decoding.sketch_model import SketchModel
 
-# Points of a drawn cloud at least, and a cluster: k-means of P points errs by a share of about K / P.
-_POINTS, _A_CLUSTER = 10_000, 200
 # A quarter of the points is drawn from clusters this many times as wide, squared.
 _WIDER = 4.0
-# Runs of k-means on rows: with 10 instead, the excess over the best of all rows is half as large again (constants.csv).
-_RUNS = 30
-# Runs on points that were drawn, which begin at Gaussians: a few will do.
-_FEW_RUNS = 3
 # Centroids are good if their SSE is at most this many times the best: what the experiments count as success, too. Two
 # clouds disagree if for each the other's centroids are worse than its own by the square root of that, or more.
 TOLERANCE = 1.2
@@ -88,7 +81,7 @@ def decode_rows(task: Task) -> Found | None:
     cloud = Cloud.calibrated(task.sketch, task.rows.rows, task.rows.weights)
     if not cloud.solution.matches(count_rows(task.sketch)):
         return None
-    runs = task.n_init * kmeans_runs(_RUNS, len(cloud.points), task.lower.size, task.n_clusters)
+    runs = task.n_init * choose_runs(len(cloud.points), task.lower.size, task.n_clusters, of_rows=True)
     starts = [start for start in (task.start, task.rows.centers) if start is not None]
     centroids = cloud.cluster(task.n_clusters, starts, runs, rng)
     return Found(centroids, estimate(cloud, centroids.points, rng), cloud.solution.residual, True, 0)
@@ -109,8 +102,8 @@ def fit_gaussians(task: Task, sketch: Sketch) -> Gaussians:
     from qckm.decoding.attempts import begin_at, choose_n_axes, search_from_scratch  # numba takes its time to import
     from qckm.decoding.density import fit_densities
     from qckm.decoding.fitting import Problem
-    from qckm.decoding.model import SketchModel
     from qckm.decoding.search import Search
+    from qckm.decoding.sketch_model import SketchModel
 
     model = SketchModel.of(sketch, task.spread)
     (rng,) = spawn(task.random_state, 1)
@@ -135,7 +128,7 @@ def decode_gaussians(task: Task, fitted: Gaussians) -> Found:
     model, attempt, densities, explained, n_evaluations = fitted
     K, n = task.n_clusters, task.lower.size
     per_unknown = model.n_measurements / (K * (n + 1) + 1)
-    count, gaussians = max(_POINTS, _A_CLUSTER * K), attempt.own
+    count, gaussians = choose_size(K), attempt.own
 
     def drawn(mixture: Mixture, size: int) -> Floats:
         return np.clip(model.to_centers(mixture.draw(size, rng)), task.lower, task.upper)
@@ -153,7 +146,7 @@ def decode_gaussians(task: Task, fitted: Gaussians) -> Found:
         cloud = raked(*rows, narrow.points[: count // 4], drawn(wider, count // 4), *richer)
     other = raked(_anywhere(task, model, count // 2, rng), drawn(wider, count // 2))
     starts = [model.to_centers(gaussians.points), *([] if task.start is None else [task.start])]
-    runs = kmeans_runs(_FEW_RUNS, count, n, K)
+    runs = choose_runs(count, n, K, of_rows=False)
     centroids = cloud.cluster(K, starts, runs * task.n_init, rng)
     others = other.cluster(K, starts, runs, rng)
     mean, of_other = cloud.inertia(centroids.points), other.inertia(others.points)

@@ -25,7 +25,7 @@ from qckm.sketch import Sketch
 
 if TYPE_CHECKING:
     from qckm.decoding.fitting import Mixture
-    from qckm.decoding.model import SketchModel
+    from qckm.decoding.sketch_model import SketchModel
 
 
 # Decoders that model points know no widths: a tenth of the kernel's own to begin with.
@@ -175,8 +175,8 @@ def _misfits(sketch: Sketch, clusterings: tuple[Clustering, ...], random_state: 
     """
     from qckm.decoding.expectation import expected_misfit  # numba takes its time to import
     from qckm.decoding.fitting import Problem
-    from qckm.decoding.model import SketchModel
     from qckm.decoding.search import Search
+    from qckm.decoding.sketch_model import SketchModel
     from qckm.decoding.waves import N_HARMONICS
 
     # Misfits are compared here, so that low frequencies count: as many harmonics as there are loops for.

@@ -30,7 +30,7 @@ from qckm.engines.partitions import Partitions, select_names
 from qckm.engines.sample_job import PARTS, choose_parts
 from qckm.errors import RowsError
 from qckm.models import Model, to_json
-from qckm.planning.scale import Pilot, choose_rows, pilot_of
+from qckm.planning.pilot import Pilot, choose_rows, pilot_of
 from qckm.sources.frame_columns import column_names
 from qckm.sources.rows import as_weights
 

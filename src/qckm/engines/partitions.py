@@ -15,7 +15,7 @@ from qckm.engines.sample_job import SampleJob, rows_of_sample
 from qckm.engines.sketch_job import SketchJob
 from qckm.errors import RowsError, SourceError
 from qckm.models import Model
-from qckm.planning.scale import Pilot, pilot_of
+from qckm.planning.pilot import Pilot, pilot_of
 from qckm.sketch import Sketch, SketchOperator, files
 from qckm.sketch.runs import OnBad
 from qckm.sources.selecting import resolve

@@ -16,7 +16,7 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.engines.jobs import Block, Job
-from qckm.planning.scale import PILOT_ROWS
+from qckm.planning.pilot import PILOT_ROWS
 from qckm.sources.rows import as_weights
 
 # Partitions that are looked into: a pilot should not cost a pass.

@@ -35,8 +35,8 @@ from qckm.models import Model
 from qckm.models.nearest import distances, nearest
 from qckm.operator.laws import LAWS, Law
 from qckm.operator.signatures import SIGNATURES, Signature
+from qckm.planning.pilot import Pilot, choose_pilot_size, draw_pilot
 from qckm.planning.plan import Plan, decoder_seed, plan_operator
-from qckm.planning.scale import Pilot, choose_pilot_size, draw_pilot
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sketch.runs import OnBad
 from qckm.sources.engine_rows import HeldRows, engine_of, open_held

@@ -14,16 +14,9 @@ from qckm.errors import OperatorError
 from qckm.operator import signatures
 from qckm.operator.request import Dither
 from qckm.planning.hints import Hints
+from qckm.planning.pilot import Pilot, choose_pilot_size, draw_pilot
 from qckm.planning.sampling import sample_rows
-from qckm.planning.scale import (
-    Pilot,
-    Settings,
-    choose_law,
-    choose_n_frequencies,
-    choose_pilot_size,
-    choose_settings,
-    draw_pilot,
-)
+from qckm.planning.scale import Settings, choose_law, choose_n_frequencies, choose_settings
 from qckm.sketch import SketchOperator
 from qckm.sources.source import Source
 

@@ -11,18 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.common.blas import one_thread
 from qckm.common.budget import kmeans_runs
-from qckm.errors import QckmError
 from qckm.operator.laws import get_law
 from qckm.operator.signatures import Signature
-from qckm.sources.rows import require_finite
+from qckm.planning.pilot import Pilot
 
-# Rows of a pilot at least, where there are as many, and a cluster: what it is clustered by needs some of each.
-PILOT_ROWS, _ROWS_A_CLUSTER = 5000, 50
 # Fewer frequencies than so many times the unknowns are few; for so many clusters, in so many features, any number is.
 _FEW, _MANY_CLUSTERS, _MANY_FEATURES = 3, 50, 5
 # Frequencies for each unknown, and how many are enough where the former would have more components in all, n·m.
@@ -38,8 +34,6 @@ _OF_PURE_TONES = ("gaussian", 1.0)
 _FIRST_ROWS = ("gaussian", 0.65)
 # Starts of k-means: the clusters' width, which is what is wanted, hardly depends on the best of them.
 _RUNS = 10
-# Beyond these, squares overflow or vanish.
-_SMALLEST = 1e-150
 # Clusters much tighter than their distances would make a scale at which a search sees nothing: neighbours are no more
 # than so many scales apart, but a half less for each feature, as there are more places to search; at least so many.
 _MOST_APART, _LEAST_APART = 5.0, 2.5
@@ -55,26 +49,6 @@ _FURTHER = 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class Pilot:
-    """Distinct rows (P, n), sorted, each with its weight: the same whatever the order, weights or repeats."""
-
-    rows: Floats
-    weights: Floats
-
-    def mean(self) -> Floats:
-        """Return the weighted mean, (n,)."""
-        return np.average(self.rows, axis=0, weights=self.weights)
-
-    def spread(self) -> Floats:
-        """Return the weighted standard deviation of each feature, (n,)."""
-        return np.sqrt(np.average((self.rows - self.mean()) ** 2, axis=0, weights=self.weights))
-
-    def deviation(self) -> float:
-        """Return the standard deviation in one direction, over all of them."""
-        return float(np.sqrt((self.spread() ** 2).mean()))
-
-
-@dataclass(frozen=True, eq=False)
 class Settings:
     """What a pilot suggests: scale, origin and extent for an operator; the deviation by feature; its own centroids."""
 
@@ -83,51 +57,6 @@ class Settings:
     extent: Floats
     deviation: Floats
     centers: Floats
-
-
-def choose_pilot_size(n_clusters: int | None) -> int:
-    """Choose how many rows a pilot has for K clusters."""
-    return max(PILOT_ROWS, _ROWS_A_CLUSTER * (n_clusters or 0))
-
-
-def draw_pilot(
-    X: npt.NDArray[Any],
-    sample_weight: npt.NDArray[Any] | None,
-    rng: np.random.Generator,
-    size: int = PILOT_ROWS,
-) -> Pilot:
-    """Draw at most `size` of the rows X: (rows, n), from all of them, in proportion to their weights."""
-    counts = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-    chosen = choose_rows(len(X), counts, rng, size)
-    return pilot_of(X, counts) if chosen is None else pilot_of(X[chosen], None)
-
-
-def choose_rows(
-    n_rows: int, weights: npt.NDArray[Any] | None, rng: np.random.Generator, size: int = PILOT_ROWS
-) -> npt.NDArray[np.int64] | None:
-    """Choose `size` row numbers in proportion to the weights, sorted; None where there are no more rows than that."""
-    if n_rows <= size:
-        return None
-    if weights is None:
-        return np.sort(rng.choice(n_rows, size, replace=False))
-    edges = np.cumsum(weights)
-    return np.sort(np.searchsorted(edges, rng.random(size) * edges[-1], side="right"))
-
-
-def pilot_of(X: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None) -> Pilot:
-    """Return the pilot that rows X: (rows, n) and their weights are; refuse what k-means cannot add up."""
-    counts = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    rows = np.asarray(X, np.float64)
-    require_finite(rows, rows.min(axis=0), rows.max(axis=0))
-    largest = np.abs(rows).max()
-    if largest and not _SMALLEST <= largest <= 1 / _SMALLEST:
-        raise QckmError(
-            f"Expected values of a size from {_SMALLEST} to {1 / _SMALLEST}, got up to {largest:.3g}: their squares, "
-            "which k-means adds up, are no float64. Rescale the data."
-        )
-    rows, which = np.unique(rows[counts > 0], axis=0, return_inverse=True)
-    weights: Floats = np.bincount(which.ravel(), counts[counts > 0]).astype(np.float64)
-    return Pilot(rows, weights)
 
 
 def choose_settings(

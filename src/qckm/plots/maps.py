@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.decoding.decode import Clustering
-from qckm.decoding.points import FirstHarmonicModel
+from qckm.decoding.first_harmonic import FirstHarmonicModel
 from qckm.errors import QckmError
 from qckm.operator.arguments import as_count
 from qckm.plots.axes import as_axes, figure_of

@@ -10,7 +10,7 @@ import qckm
 from qckm.common.arrays import Floats
 from qckm.common.text import format_bytes
 from qckm.models import Model
-from qckm.report import charts, verdict
+from qckm.report import charts, checks
 from qckm.report.facts import amount, count, number, percent, words
 from qckm.report.html import Html, element
 
@@ -57,7 +57,7 @@ def render(model: Model, sample: Floats | None = None) -> str:
     body = [
         element("h1", title),
         element("p", _origin(facts), class_="soft"),
-        _verdict(verdict.check(model, sample)),
+        _verdict(checks.check(model, sample)),
         _read(facts, model),
         element(
             "div",
@@ -104,8 +104,8 @@ def _origin(facts: dict[str, object]) -> str:
     return f"From {words(inputs[0])}{more}, sketched in one pass."
 
 
-def _verdict(checks: list[verdict.Check]) -> Html:
-    grade = verdict.worst(checks)
+def _verdict(found: list[checks.Check]) -> Html:
+    grade = checks.worst(found)
     items = [
         element(
             "li",
@@ -113,7 +113,7 @@ def _verdict(checks: list[verdict.Check]) -> Html:
             element("b", f"{one.title}."),
             f" {one.words}",
         )
-        for one in checks
+        for one in found
     ]
     return _section(_VERDICTS[grade], element("ul", items, class_="checks"), kind=f"verdict {grade}")
 

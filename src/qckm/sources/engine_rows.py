@@ -15,7 +15,7 @@ from qckm.errors import SourceError
 
 if TYPE_CHECKING:  # what engines do with the rows is known above only
     from qckm.models import Model
-    from qckm.planning.scale import Pilot
+    from qckm.planning.pilot import Pilot
     from qckm.sketch import Sketch, SketchOperator
     from qckm.sketch.runs import OnBad
 
