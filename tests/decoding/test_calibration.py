@@ -116,7 +116,7 @@ def test_random_samples_are_not_accused():
         warnings.simplefilter("error", PoorFitWarning)
         for seed in range(20):
             for size in (50, 500, 5000):
-                qckm.calibrate(sketch, np.random.default_rng(seed).permutation(X)[:size])
+                assert qckm.calibrate(sketch, np.random.default_rng(seed).permutation(X)[:size]).matched
 
 
 def test_samples_that_are_none_are_refused():

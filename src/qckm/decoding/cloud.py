@@ -22,7 +22,7 @@ from qckm.sketch import Sketch
 
 # Points of a drawn cloud at least, and a cluster: k-means of P points errs by a share of about K / P.
 _POINTS, _A_CLUSTER = 10_000, 200
-# Runs of k-means on rows: with 10 instead, the excess over the best of all rows is half as large again (constants.csv).
+# Starts of k-means on rows: half or twice as many change the excess by a hundredth of a per cent (constants.csv).
 _RUNS_ON_ROWS = 30
 # Runs on points that were drawn, which begin at Gaussians: a few will do.
 _RUNS_ON_POINTS = 3

@@ -51,10 +51,6 @@ class Contributions:
             matrix[at] = measure(operator, rows[at], columns)
         return cls(matrix, count_threads(None) if matrix.nbytes > _WORTH_THREADS else 1)
 
-    def some(self, which: npt.NDArray[np.intp]) -> Contributions:
-        """Return those of some rows."""
-        return Contributions(self.matrix[which], self.n_threads)
-
     def squares(self) -> Floats:
         """Return ‖f(x_i)‖², (P,)."""
         squares: Floats = np.einsum("ij,ij->i", self.matrix, self.matrix).astype(np.float64)
@@ -64,17 +60,6 @@ class Contributions:
         """Return Σ w_i f(x_i), (M,)."""
         light = weights.astype(np.float32)
         return self._sum(lambda at: light[at] @ self.matrix[at])
-
-    def along(self, direction: Floats) -> Floats:
-        """Return f(x_i)·direction, (P,)."""
-        found = np.empty(len(self.matrix))
-        light = direction.astype(np.float32)
-
-        def fill(at: slice) -> None:
-            found[at] = self.matrix[at] @ light
-
-        self._each(fill)
-        return found
 
     def through(self, weights: Floats, direction: Floats) -> tuple[Floats, Floats]:
         """Return Σ w_i f(x_i) (f(x_i)·direction), (M,), and f(x_i)·direction, (P,)."""
