@@ -60,7 +60,7 @@ class RayPartitions(Partitions):
 
 
 def open_partitions(
-    data: Any,
+    data: object,
     columns: Sequence[str] | str | None = None,
     usual: Sequence[str] | None = None,
     sample_weight: str | None = None,

@@ -65,7 +65,7 @@ class SparkPartitions(Partitions):
 
 
 def open_partitions(
-    data: Any,
+    data: object,
     columns: Sequence[str] | str | None = None,
     usual: Sequence[str] | None = None,
     sample_weight: str | None = None,

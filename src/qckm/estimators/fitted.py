@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from qckm.common.arrays import Floats
+from qckm.common.arrays import Floats, Rows
 from qckm.decoding.decode import Clustering, Hints, decode_hinted, warn_of_clipping
 from qckm.errors import warn
 from qckm.estimators.validation import validate_rows
@@ -38,19 +38,21 @@ class FittedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     _pilot: Hints | None
     _seed: int
 
-    def predict(self, X: Any) -> npt.NDArray[np.int32]:
+    def predict(self, X: object) -> npt.NDArray[np.int32]:
         """Return the nearest centroid of each row, (rows,): of a Dask collection as a Dask array, not computed yet."""
         check_is_fitted(self)
         if engine_of(X):
-            return self._opened(X).nearest(self.to_model())  # type: ignore[no-any-return]
+            labels: npt.NDArray[np.int32] = self._opened(X).nearest(self.to_model())
+            return labels
         rows = validate_rows(self, X, reset=False)
         return self._nearest(rows)[0]
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: object) -> Floats:
         """Return the distance of each row to each centroid, (rows, K)."""
         check_is_fitted(self)
         if engine_of(X):
-            return self._opened(X).distances(self.to_model(), self.operator_.origin)  # type: ignore[no-any-return]
+            found: Floats = self._opened(X).distances(self.to_model(), self.operator_.origin)
+            return found
         rows = validate_rows(self, X, reset=False)
         return distances(rows, self.cluster_centers_, self.operator_.origin, self.operator_.units)
 
@@ -63,7 +65,7 @@ class FittedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         """Return a fitted scikit-learn `KMeans` with these centroids, e.g. for ONNX by skl2onnx."""
         return self.to_model().to_sklearn()
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: object, y: object = None, sample_weight: object = None) -> float:
         """Return minus the sum of squared distances of the rows to their centroids, weighted."""
         check_is_fitted(self)
         if engine_of(X):
@@ -158,13 +160,13 @@ class FittedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             self._clustering = decode_hinted(self.sketch_, self.n_clusters, self._pilot, self.init, **how)
         return self._clustering
 
-    def _opened(self, X: Any, sample_weight: Any = None) -> HeldRows:
+    def _opened(self, X: object, sample_weight: object = None) -> HeldRows:
         """Return rows that an engine holds, if their columns are those of the fit."""
         held = open_held(X, sample_weight=sample_weight)
         held.require_columns(self.operator_)
         return held
 
-    def _label(self, rows: npt.NDArray[Any], weights: Floats | None) -> None:
+    def _label(self, rows: Rows, weights: Floats | None) -> None:
         self.labels_, squares = self._nearest(rows)
         self.inertia_ = self._inertia(squares, weights)
         self._warn_of_unused(np.unique(self.labels_).size)
@@ -177,7 +179,7 @@ class FittedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 ConvergenceWarning,
             )
 
-    def _nearest(self, rows: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int32], Floats]:
+    def _nearest(self, rows: Rows) -> tuple[npt.NDArray[np.int32], Floats]:
         """Return the nearest centroid of each row and the squared distance to it, in units."""
         units = self.operator_.units
         if (units == 1).all():

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import _fit_context
 
-from qckm.common.arrays import Floats
+from qckm.common.arrays import Floats, Rows
 from qckm.common.random import as_seed
 from qckm.decoding.decode import Hints, hints_of, require_sketch
 from qckm.errors import DecodeError, RowsError
@@ -135,7 +135,7 @@ class CompressiveKMeans(FittedKMeans):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> CompressiveKMeans:
+    def fit(self, X: object, y: object = None, sample_weight: object = None) -> CompressiveKMeans:
         """Sketch the rows in one pass and decode the sketch.
 
         Parameters
@@ -168,7 +168,7 @@ class CompressiveKMeans(FittedKMeans):
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> CompressiveKMeans:
+    def partial_fit(self, X: object, y: object = None, sample_weight: object = None) -> CompressiveKMeans:
         """Add a batch of rows to the sketch. Nothing is decoded until centroids are asked for.
 
         The first batch draws the operator, so with scale="auto" it should be like the ones to come, and hold at least
@@ -207,7 +207,7 @@ class CompressiveKMeans(FittedKMeans):
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_sketch(self, sketch: Sketch, rows: Any = None) -> CompressiveKMeans:
+    def fit_sketch(self, sketch: Sketch, rows: npt.ArrayLike | None = None) -> CompressiveKMeans:
         """Decode a sketch made elsewhere; its operator takes the place of signature, scale, law and n_frequencies.
 
         Of a sketch at several scales (`octaves`), the one that suits the data is decoded.
@@ -232,7 +232,7 @@ class CompressiveKMeans(FittedKMeans):
         self._forget_rows()
         return self
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> npt.NDArray[np.int32]:
+    def fit_predict(self, X: object, y: object = None, sample_weight: object = None) -> npt.NDArray[np.int32]:
         """Fit, and return the nearest centroid of each row."""
         self.fit(X, sample_weight=sample_weight)
         return self.labels_ if self.compute_labels else self.predict(X)
@@ -269,7 +269,7 @@ class CompressiveKMeans(FittedKMeans):
         return self
 
     @staticmethod
-    def _draw_pilot(rows: npt.NDArray[Any], weights: Floats | None, rng: np.random.Generator, size: int) -> Pilot:
+    def _draw_pilot(rows: Rows, weights: Floats | None, rng: np.random.Generator, size: int) -> Pilot:
         try:
             return draw_pilot(rows, weights, rng, size)
         except RowsError:  # the pilot holds a NaN or an infinity: name the row in the user's own numbering

@@ -6,12 +6,11 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from qckm.common.arrays import Floats
+from qckm.common.arrays import Floats, Rows
 from qckm.decoding.decode import DECODERS
 from qckm.errors import RowsError
 from qckm.operator.laws import LAWS, Law
@@ -33,13 +32,13 @@ PARAMETERS: dict[str, list[Any]] = {
 }
 
 
-def validate_rows(estimator: BaseEstimator, X: Any, reset: bool) -> npt.NDArray[Any]:
+def validate_rows(estimator: BaseEstimator, X: object, reset: bool) -> Rows:
     """Return rows (rows, n) of as many features as the estimator was fitted to; with `reset`, of any number."""
     # Finiteness is checked where the rows are read anyway, and there the error can say which row.
     return as_rows(validate_data(estimator, undisguised(X), reset=reset, dtype="numeric", ensure_all_finite=False))
 
 
-def validate_weights(sample_weight: Any, rows: npt.NDArray[Any]) -> Floats | None:
+def validate_weights(sample_weight: object, rows: Rows) -> Floats | None:
     """Return weights (rows,) of which some are not 0, if there are any."""
     if sample_weight is None:
         return None
