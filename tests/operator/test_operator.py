@@ -239,6 +239,12 @@ def test_frequencies_of_ones_own_are_checked(frequencies, how, reason):
         qckm.SketchOperator.from_frequencies(frequencies, **how)
 
 
+def test_one_frequency_of_one_feature_is_enough_and_none_is_not():
+    assert qckm.SketchOperator.from_frequencies([[2.0]]).n_measurements == 2
+    with pytest.raises(OperatorError, match=r"shape \(2, 0\)"):
+        qckm.SketchOperator.from_frequencies(np.empty((2, 0)))
+
+
 def test_a_feature_nobody_looks_at_is_allowed(rng):
     omega = rng.normal(size=(2, 9))
     omega[1] = 0

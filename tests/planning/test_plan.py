@@ -2,9 +2,10 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from qckm.errors import OperatorError
+from qckm.errors import OperatorError, RowsError
 from qckm.planning.plan import Plan, decoder_seed, draw_operator, hints_for
 from qckm.sources.opening import open_source
 
@@ -132,3 +133,20 @@ def test_the_decoders_seed_follows_the_plans():
     assert len(set(seeds)) == 20
     assert seeds == [decoder_seed(seed) for seed in range(20)]
     assert all(0 <= seed < 2**63 for seed in seeds)
+
+
+def test_a_pilot_of_several_files_is_of_all_of_them(tmp_path):
+    for part in range(3):
+        rows = np.arange(6000.0).reshape(3000, 2) + 10_000 * part
+        np.savetxt(tmp_path / f"{part}.csv", rows, header="a,b", comments="", delimiter=",", fmt="%d")
+    plan = Plan(n_clusters=2, n_frequencies=50, scale=2.0)
+    hints = draw_operator(open_source(tmp_path), plan, want_hints=True).hints
+    assert hints.weights.tolist() == [1.0] * 5000  # no row twice
+    counts = np.bincount((hints.rows[:, 0] // 10_000).astype(int))
+    assert counts.min() > 1500  # of 1667 each: five standard deviations
+
+
+def test_no_rows_give_no_pilot(tmp_path):
+    pq.write_table(pa.table({"x": pa.array([], pa.float64())}), tmp_path / "empty.parquet")
+    with pytest.raises(RowsError, match="found none"):
+        draw_operator(open_source(tmp_path / "empty.parquet"), Plan(n_clusters=2))
