@@ -29,6 +29,6 @@ def test_clompr_begins_at_a_start(sketch):
     """Each start has its own way to the same place: beginning at nothing is another one."""
     taken = [
         qckm.decode(sketch, 3, decoder="clompr", init=init, random_state=0).n_iter
-        for init in (CENTERS, CENTERS + [0.5, -0.5], None)
+        for init in (CENTERS, CENTERS + np.array([0.5, -0.5]), None)
     ]
     assert len(set(taken)) == 3
