@@ -7,6 +7,7 @@ import pytest
 
 from qckm.errors import OperatorError, RowsError
 from qckm.planning.plan import Plan, decoder_seed, draw_operator, hints_for
+from qckm.planning.scale import choose_n_frequencies
 from qckm.sources.opening import open_source
 
 
@@ -150,3 +151,24 @@ def test_no_rows_give_no_pilot(tmp_path):
     pq.write_table(pa.table({"x": pa.array([], pa.float64())}), tmp_path / "empty.parquet")
     with pytest.raises(RowsError, match="found none"):
         draw_operator(open_source(tmp_path / "empty.parquet"), Plan(n_clusters=2))
+
+
+def test_one_row_twice_is_another_operator():
+    X = blobs()
+    one, other = (
+        draw_operator(open_source(rows), Plan(n_clusters=3)).operator for rows in (X, np.concatenate([X, X[:1]]))
+    )
+    assert (one.scale, one.origin.tolist()) == (other.scale, other.origin.tolist())
+    assert one.fingerprint != other.fingerprint
+
+
+def test_an_offset_moves_the_origin_and_changes_no_step():
+    near, far = (draw_operator(open_source(blobs() + offset), Plan(n_clusters=3)).operator for offset in (0, 2.0**20))
+    assert (far.origin - near.origin).tolist() == [2.0**20] * 2
+    assert far.steps.tolist() == near.steps.tolist()
+
+
+@pytest.mark.parametrize("n, n_clusters, m", [(1, 1, 100), (4, 10, 200), (3000, 3, 22_369), (8192, 100, 1_638_400)])
+def test_frequencies_are_five_an_unknown_and_down_to_two_where_these_would_be_gigabytes(n, n_clusters, m):
+    """22 369 of 3000 features are 2**26 components, between two and five an unknown."""
+    assert choose_n_frequencies(n, n_clusters) == m
