@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -30,13 +31,15 @@ from qckm.decoding.decode import (
     require_sketch,
     warn_of_clipping,
 )
-from qckm.errors import DecodeError, RowsError, warn
+from qckm.errors import DecodeError, OperatorError, RowsError, SampleLostWarning, warn
 from qckm.models import Model
 from qckm.models.nearest import distances, nearest
 from qckm.operator.laws import LAWS, Law
 from qckm.operator.signatures import SIGNATURES, Signature
-from qckm.planning.pilot import Pilot, choose_pilot_size, draw_pilot
+from qckm.planning.pilot import Pilot, choose_pilot_size
 from qckm.planning.plan import Plan, decoder_seed, plan_operator
+from qckm.planning.row_sample import RowSample, seed_of
+from qckm.planning.sampling import draw_pilot
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sketch.runs import OnBad
 from qckm.sources.engine_rows import HeldRows, engine_of, open_held
@@ -51,11 +54,11 @@ _BLOCK = 1 << 16
 
 
 class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
-    """K-means from a sketch: one pass over the rows, none of them kept.
+    """K-means from a sketch: one pass over the rows, and a few of them to decode it with.
 
     A pilot of at most 5000 rows (50 a cluster, where that is more) is drawn before the pass, for the scale, and decoded
-    with after it. `fit` forgets it then. `partial_fit` keeps its pilot in memory, for the centroids that are asked for
-    later; it is never pickled.
+    with after it. `fit` forgets it then. `partial_fit` keeps a sample of all its rows in memory, four times as large,
+    for the centroids that are asked for later. Rows are never pickled. `pilot=` says otherwise.
 
     Parameters
     ----------
@@ -78,6 +81,10 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         What is decoded with: "auto" weighs the pilot's rows so that they reproduce the sketch (`qckm.calibrate`) and
         clusters them; where they cannot, points drawn from the sketch as well. "sketch" uses no row. "pilot" uses none
         either, but starts at the k-means centroids of the pilot, and an array at these centroids.
+    pilot : {"sample", "first"} or None, default "sample"
+        Which rows may be kept. "sample" keeps a sample of all rows until they are decoded. "first" looks at rows, in
+        `partial_fit` those of the first batch, for the scale only: none of them outlasts the call, and the sketch is
+        decoded alone. None looks at no row before it is sketched: `scale` must be given, and phases count from 0.
     n_init : int, default 1
         Replicates of "clompr", of which the one with the least sketch objective is kept; for "matched", which searches
         until it is satisfied, a factor on its patience.
@@ -137,6 +144,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         "law": [StrOptions({"auto", *LAWS}), Law],
         "decoder": [StrOptions(set(DECODERS))],
         "init": [StrOptions({"auto", "sketch", "pilot"}), "array-like"],
+        "pilot": [StrOptions({"sample", "first"}), None],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "bounds": [tuple, list, np.ndarray, None],
         "compute_labels": ["boolean"],
@@ -153,6 +161,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         law: Any = "auto",
         decoder: str = "auto",
         init: Any = "auto",
+        pilot: str | None = "sample",
         n_init: int = 1,
         bounds: Any = None,
         compute_labels: bool = True,
@@ -165,6 +174,7 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         self.law = law
         self.decoder = decoder
         self.init = init
+        self.pilot = pilot
         self.n_init = n_init
         self.bounds = bounds
         self.compute_labels = compute_labels
@@ -231,12 +241,15 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                     f"The first batch sets the scale: n_samples={len(rows)} should be >= n_clusters={self.n_clusters}. "
                     "Begin with a larger batch, or pass scale=."
                 )
+            started: list[RowSample] = []
             operator, pilot, seed = self._prepare(
-                lambda rng: self._draw_pilot(rows, weights, rng, choose_pilot_size(self.n_clusters)), of_all=False
+                lambda rng: self._begin_sample(rows, weights, rng, started), of_all=False
             )
-            self._adopt(operator.sketch(rows, weights), pilot, seed)
+            self._adopt(operator.sketch(rows, weights), pilot, seed, started[0] if started else None)
         else:
-            self._adopt(self.sketch_ + self.operator_.sketch(rows, weights), self._pilot, self._seed)
+            sketch = self.sketch_ + self.operator_.sketch(rows, weights)
+            sample = None if self._sample is None else self._sample.added(rows, weights)
+            self._adopt(sketch, self._pilot, self._seed, sample)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -367,8 +380,10 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     def _fit_elsewhere(self, X: Any, sample_weight: Any, first: bool, decode: bool = True) -> CompressiveKMeans:
         """Fit to rows that an engine holds: the sketch is made where they are, and decoded here."""
         if not first:
-            more = self._opened(X, sample_weight).sketch(self.operator_)
-            self._adopt(self.sketch_ + more, self._pilot, self._seed)
+            held = self._opened(X, sample_weight)
+            more = held.sketch(self.operator_)
+            sample = None if self._sample is None else self._sample.merged(_sample_of(held, self._sample, more))
+            self._adopt(self.sketch_ + more, self._pilot, self._seed, sample)
             return self
         return self.fit_partitions(open_held(X, sample_weight=sample_weight), decode=decode)
 
@@ -392,11 +407,12 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         self.__dict__.pop("feature_names_in_", None)
         if held.names is not None:
             self.feature_names_in_ = np.array(held.names, object)
-        operator, pilot, seed = self._prepare(held.pilot)
+        started: list[RowSample] = []
+        operator, pilot, seed = self._prepare(lambda rng: self._begin_sample_of(held, rng, started))
         sketch = held.sketch(operator, on_bad)
         if sketch.count < self.n_clusters and not held.weighted:
             raise RowsError(f"n_samples={sketch.count} should be >= n_clusters={self.n_clusters}.")
-        self._adopt(sketch, pilot, seed)
+        self._adopt(sketch, pilot, seed, _as_large_as(sketch, started[0]) if started else None)
         if decode:
             self._decode()
             self._forget_rows()
@@ -416,16 +432,35 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     def _draw_pilot(rows: npt.NDArray[Any], weights: Floats | None, rng: np.random.Generator, size: int) -> Pilot:
         try:
             return draw_pilot(rows, weights, rng, size)
-        except RowsError:  # the pilot holds a NaN or an infinity: name the row in the user's own numbering
-            for start in range(0, len(rows), _BLOCK):
-                block = rows[start : start + _BLOCK]
-                require_finite(block, block.min(axis=0), block.max(axis=0), start)
+        except RowsError:  # no row is finite: name the first in the user's own numbering
+            _require_finite(rows)
             raise
+
+    def _begin_sample(
+        self, rows: npt.NDArray[Any], weights: Floats | None, rng: np.random.Generator, started: list[RowSample]
+    ) -> Pilot:
+        """Return the pilot of the first batch; the sample that it is drawn from goes on in `started`."""
+        empty = RowSample.empty(rows.shape[1], seed_of(rng), choose_pilot_size(self.n_clusters))
+        sample = empty.added(rows, weights)
+        if not sample.total:
+            _require_finite(rows)
+        started.append(sample)
+        return sample.pilot()
+
+    def _begin_sample_of(self, held: HeldRows, rng: np.random.Generator, started: list[RowSample]) -> Pilot:
+        """Do the same for rows that an engine holds."""
+        sample = held.sample(seed_of(rng), rng, choose_pilot_size(self.n_clusters))
+        started.append(sample)
+        return sample.pilot()
 
     def _prepare(
         self, draw: Callable[[np.random.Generator], Pilot], of_all: bool = True
     ) -> tuple[SketchOperator, Hints | None, int]:
         """Draw the operator from a pilot, of all rows or the first; return it with its hints and the decoder's seed."""
+        if self.pilot is None and self.scale == "auto":
+            raise OperatorError("With pilot=None no row is looked at: expected scale=, a length in data units.")
+        if self.pilot is None and isinstance(self.init, str) and self.init == "pilot":
+            raise DecodeError("With pilot=None there is no pilot to begin at: use init='sketch' or 'auto'.")
         names = getattr(self, "feature_names_in_", None)
         plan = Plan(
             n_clusters=self.n_clusters,
@@ -436,26 +471,37 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             seed=as_seed(self.random_state),
         )
         columns = range(self.n_features_in_) if names is None else names
-        planned = plan_operator([str(name) for name in columns], names, draw, plan, want_hints=True, of_all=of_all)
-        return planned.operator, planned.hints, decoder_seed(plan.seed)
+        want_hints = self.pilot is not None
+        planned = plan_operator([str(name) for name in columns], names, draw, plan, want_hints, of_all)
+        hints = planned.hints
+        if hints is not None and self.pilot == "first":
+            hints = hints.without_rows()
+        return planned.operator, hints, decoder_seed(plan.seed)
 
-    def _adopt(self, sketch: Sketch, pilot: Hints | None, seed: int) -> None:
-        """Take a new sketch in one go; what was decoded from the old one is void."""
+    def _adopt(self, sketch: Sketch, pilot: Hints | None, seed: int, sample: RowSample | None = None) -> None:
+        """Take a new sketch in one go, with what a pilot tells of it, and the sample to decode with if it goes on.
+
+        What was decoded from the old one is void.
+        """
         warn_of_clipping(sketch)
         for stale in ("_clustering", "labels_", "inertia_"):
             self.__dict__.pop(stale, None)
         self.sketch_, self.operator_ = sketch, sketch.operator
         self._pilot, self._seed = pilot, seed
+        self._sample = sample if self.pilot == "sample" else None
 
     def _forget_rows(self) -> None:
         """Keep what the pilot told, and none of its rows."""
         self._pilot = None if self._pilot is None else self._pilot.without_rows()
+        self._sample = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Rows do not travel: where `partial_fit` keeps some to decode with, its copies decode the sketch alone."""
         state: dict[str, Any] = super().__getstate__()
         if state.get("_pilot") is not None:
             state["_pilot"] = state["_pilot"].without_rows()
+        if state.get("_sample") is not None:
+            state["_sample"], state["_left_its_rows"] = None, True
         return state
 
     def _decode(self) -> Clustering:
@@ -471,8 +517,21 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                 "n_init": self.n_init,
                 "random_state": self._seed,
             }
-            self._clustering = decode_hinted(self.sketch_, self.n_clusters, self._pilot, self.init, **how)
+            self._clustering = decode_hinted(self.sketch_, self.n_clusters, self._hints(), self.init, **how)
         return self._clustering
+
+    def _hints(self) -> Hints | None:
+        """Return what the pilot tells, with a sample of all rows so far where there is one."""
+        if self.__dict__.pop("_left_its_rows", False):
+            warn(
+                "This copy of a CompressiveKMeans has a sketch of its rows, but not the sample that partial_fit kept: "
+                "rows are not pickled. The sketch is decoded alone.",
+                SampleLostWarning,
+            )
+        if self._sample is None or self._pilot is None:
+            return self._pilot
+        pilot = self._sample.pilot()
+        return replace(self._pilot, rows=pilot.rows, weights=pilot.weights)
 
     def _label(self, rows: npt.NDArray[Any], weights: Floats | None) -> None:
         self.labels_, squares = self._nearest(rows)
@@ -497,3 +556,22 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     @staticmethod
     def _inertia(squares: Floats, weights: Floats | None) -> float:
         return float(squares.sum() if weights is None else weights @ squares)
+
+
+def _sample_of(held: HeldRows, like: RowSample, sketch: Sketch) -> RowSample:
+    """Return a sample of rows that an engine holds, to merge with another; it stands for all of a sketch's rows."""
+    rng = np.random.default_rng(like.seed)
+    return _as_large_as(sketch, held.sample(like.seed, rng, like.size))
+
+
+def _as_large_as(sketch: Sketch, sample: RowSample) -> RowSample:
+    """Return a sample that stands for all rows of a sketch: an engine may have looked into some partitions only."""
+    whole = float(sketch.count)
+    return sample if not sample.total or sample.total == whole else sample.scaled(whole / sample.total)
+
+
+def _require_finite(rows: npt.NDArray[Any]) -> None:
+    """Refuse rows of which one has a NaN or an infinity, and name it."""
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK]
+        require_finite(block, block.min(axis=0), block.max(axis=0), start)
