@@ -6,8 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from qckm.errors import RowsError
-from qckm.planning.plan import Plan, draw_operator
 from qckm.planning import sampling
+from qckm.planning.plan import Plan, draw_operator
 from qckm.planning.sampling import draw_pilot, draw_pilot_of
 from qckm.sources.opening import open_source
 

@@ -41,7 +41,9 @@ class Pilot:
         """Return at most `size` rows, each about as often as its weight says: for those who take no weights."""
         edges = np.cumsum(self.weights)
         count = min(size, max(1, round(float(edges[-1]))))
-        return self.rows[np.searchsorted(edges, (np.arange(count) + 0.5) * (edges[-1] / count), side="right")]
+        which = np.searchsorted(edges, (np.arange(count) + 0.5) * (edges[-1] / count), side="right")
+        repeated: Floats = self.rows[which]
+        return repeated
 
 
 def choose_pilot_size(n_clusters: int | None) -> int:

@@ -33,8 +33,8 @@ _HELD = 4
 _TABLES, _PLACES = 4, 1 << 15
 # A row's count may grow by what others add to its places after it was last seen: half of the limit is held already.
 _EARLY = 0.5
-# Rows that are hashed at a time: a few hundred kilobytes.
-_BLOCK = 1 << 14
+# Rows that are hashed at a time, at most, and as float64 so many bytes: what NumPy is fast with.
+_BLOCK, _BLOCK_BYTES = 1 << 16, 1 << 23
 # Any number: a second hash, for the places, and a third, for the draw, are mixed from the first with it.
 _FOR_PLACES, _FOR_DRAW = np.uint64(0xD6E8FEB86659FD93), np.uint64(0xA0761D6478BD642F)
 _LAST = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -75,18 +75,18 @@ class RowSample:
         found, table, total = self, self.table.copy(), self.total
         pieces: list[tuple[Hashes, Floats, Floats]] = []
         waiting = 0
-        for start in range(0, len(rows), _BLOCK):
-            values = canonical(rows[start : start + _BLOCK])
-            heavy = np.ones(len(values)) if weights is None else np.asarray(weights[start : start + _BLOCK], np.float64)
+        step = max(1, min(_BLOCK, _BLOCK_BYTES // (8 * rows.shape[1])))
+        for start in range(0, len(rows), step):
+            values = canonical(rows[start : start + step])
+            heavy = None if weights is None else np.asarray(weights[start : start + step], np.float64)
             values, heavy = _counting(values, heavy)
             hashes = hash_rows(values, self.seed)
             places = _places(hashes)
             for counts, place in zip(table, places, strict=True):
                 counts += np.bincount(place, heavy, minlength=_PLACES)
-            total += float(heavy.sum())
-            often = _least(table, places) >= _EARLY * total / self.size
-            some = (hashes <= found.limit) | often
-            pieces.append((hashes[some], values[some], heavy[some]))
+            total += float(len(values) if heavy is None else heavy.sum())
+            (some,) = np.nonzero((hashes <= found.limit) | _is_often(table, places, _EARLY * total / self.size))
+            pieces.append((hashes[some], values[some], np.ones(len(some)) if heavy is None else heavy[some]))
             waiting += len(pieces[-1][0])
             if waiting > max(_BLOCK, 2 * len(found.hashes)):
                 found, pieces, waiting = found._with(table, total, pieces), [], 0
@@ -151,7 +151,9 @@ class RowSample:
                 int(seed),
                 float(held["total"]),
                 table.reshape(_TABLES, _PLACES),
-                *(held[name] for name in ("hashes", "rows", "counts")),
+                held["hashes"],
+                held["rows"],
+                held["counts"],
                 limit,
             )
 
@@ -172,7 +174,7 @@ class RowSample:
         within = int(np.searchsorted(hashes, limit, side="right"))
         if within > most:
             limit = hashes[most - 1]
-        keep = (hashes <= limit) | (_least(table, _places(hashes)) >= _EARLY * total / self.size)
+        keep = (hashes <= limit) | _is_often(table, _places(hashes), _EARLY * total / self.size)
         return replace(
             self, total=total, table=table, hashes=hashes[keep], rows=rows[keep], counts=sums[keep], limit=limit
         )
@@ -183,13 +185,16 @@ def seed_of(rng: np.random.Generator) -> int:
     return int(rng.integers(2**63))
 
 
-def _counting(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return the rows that count: finite ones of a weight above 0."""
+def _counting(values: Floats, weights: Floats | None) -> tuple[Floats, Floats | None]:
+    """Return the rows that count: finite ones of a weight above 0, if they have weights."""
     with np.errstate(over="ignore", invalid="ignore"):
-        fine = np.isfinite(values.sum()) and weights.min(initial=1.0) > 0
+        fine = np.isfinite(values.sum()) and (weights is None or weights.min(initial=1.0) > 0)
     if fine:
         return values, weights
-    good = np.isfinite(values).all(axis=1) & (weights > 0)
+    good = np.isfinite(values).all(axis=1)
+    if weights is None:
+        return values[good], None
+    good &= weights > 0
     return values[good], weights[good]
 
 
@@ -203,10 +208,18 @@ def _places(hashes: Hashes) -> npt.NDArray[np.intp]:
 
 def _least(table: Floats, places: npt.NDArray[np.intp]) -> Floats:
     """Return the least number in the places (_TABLES, P) of each row, (P,)."""
-    least = table[0][places[0]]
+    least: Floats = table[0][places[0]]
     for counts, place in zip(table[1:], places[1:], strict=True):
         np.minimum(least, counts[place], out=least)
     return least
+
+
+def _is_often(table: Floats, places: npt.NDArray[np.intp], bar: float) -> npt.NDArray[np.bool_]:
+    """Return of which rows all places (_TABLES, P) hold this much, (P,): hardly any row gets beyond the first table."""
+    often: npt.NDArray[np.bool_] = table[0][places[0]] >= bar
+    (which,) = np.nonzero(often)
+    often[which] = _least(table, places[:, which]) >= bar
+    return often
 
 
 def _begins(hashes: Hashes, rows: Floats) -> npt.NDArray[np.bool_]:
