@@ -6,14 +6,10 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from qckm.errors import QckmError
+from qckm.errors import DeviceError, MissingExtraError
 
 # Of multiplications of signed bytes by 16 and 32 features at once: NVIDIA's Ampere, of 2020, and later.
 _CAPABILITY = 80
-
-
-class DeviceError(QckmError):
-    """There is no GPU, or none that can be used, or not enough of its memory."""
 
 
 @cache
@@ -22,7 +18,7 @@ def cupy() -> Any:
     try:
         module = import_module("cupy")
     except ImportError as error:
-        raise ImportError('Sketching on a GPU needs CuPy: pip install "qckm[gpu]".') from error
+        raise MissingExtraError('Sketching on a GPU needs CuPy: pip install "qckm[gpu]".') from error
     try:
         count = module.cuda.runtime.getDeviceCount()
     except module.cuda.runtime.CUDARuntimeError as error:
@@ -33,7 +29,10 @@ def cupy() -> Any:
 
 
 def require_capable(number: int) -> None:
-    """Refuse a GPU that is too old."""
+    """Refuse a GPU that is not there, or too old."""
+    count = cupy().cuda.runtime.getDeviceCount()
+    if number >= count:
+        raise DeviceError(f"Expected a GPU among {count}, got number {number}.")
     capability = int(cupy().cuda.Device(number).compute_capability)
     if capability < _CAPABILITY:
         raise DeviceError(

@@ -25,7 +25,10 @@ class GpuSketcher:
 
     def __init__(self, measurement: Measurement, device: int = 0) -> None:
         if not isinstance(measurement.frequency_codes, np.ndarray):
-            raise OperatorError("Structured frequencies are not measured on a GPU: use device='cpu'.")
+            raise OperatorError(
+                "Structured frequencies are not measured on a GPU: draw the operator with frequencies='dense', or use "
+                "device='cpu'."
+            )
         require_capable(device)
         self._measurement, self._device = measurement, device
         self._one_bit = np.array_equal(measurement.table, reference.one_bit_table())
