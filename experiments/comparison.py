@@ -5,8 +5,9 @@
 K = 10, on the real data of QCKM_DATA. A method sees the rows once (the lightweight coreset twice), keeps some bytes and
 gives ten centroids, whose SSE over all rows is divided by the best of five k-means of all rows. The budget is that of
 `CompressiveKMeans` as it is: a sketch of m = 5nK, and the 5000 rows of its pilot as float64 ("large"), or the sketch
-alone ("small"), or the larger sample that `partial_fit` keeps ("stream"). Rivals that keep rows or sums keep as many as fit; those that keep K centroids keep less, and have no
-use for more. Runs that results/comparison.csv holds already are not made again.
+alone ("small"), or the larger sample that `partial_fit` keeps ("stream"). Rivals that keep rows or sums keep as many as
+fit; those that keep K centroids keep less, and have no use for more. Runs that results/comparison.csv holds already are
+not made again.
 """
 
 from __future__ import annotations

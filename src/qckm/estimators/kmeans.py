@@ -31,7 +31,7 @@ from qckm.decoding.decode import (
     require_sketch,
     warn_of_clipping,
 )
-from qckm.errors import DecodeError, OperatorError, RowsError, SampleLostWarning, warn
+from qckm.errors import DecodeError, OperatorError, QckmError, RowsError, SampleLostWarning, warn
 from qckm.models import Model
 from qckm.models.nearest import distances, nearest
 from qckm.operator.laws import LAWS, Law
@@ -530,7 +530,10 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             )
         if self._sample is None or self._pilot is None:
             return self._pilot
-        pilot = self._sample.pilot()
+        try:
+            pilot = self._sample.pilot()
+        except QckmError:  # a row whose square is no number: the sketch has clipped it, and said so
+            return self._pilot.without_rows()
         return replace(self._pilot, rows=pilot.rows, weights=pilot.weights)
 
     def _label(self, rows: npt.NDArray[Any], weights: Floats | None) -> None:
