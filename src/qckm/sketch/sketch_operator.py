@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from qckm.kernels.threads import as_jobs
 from qckm.operator import ConstructedOperator
 from qckm.sketch.sketch import Sketch
 from qckm.sources import engine_rows
-from qckm.sources.rows import as_rows, as_weights, raise_not_finite, require_names
+from qckm.sources.rows import as_rows, as_weights, is_whole, raise_not_finite, require_names
 
 if TYPE_CHECKING:
     from qckm.kernels.cuda.gpu_sketcher import GpuSketcher
@@ -47,7 +47,9 @@ class SketchOperator(ConstructedOperator):
         """Return the sketch of no rows, where every sum starts; its file is how an operator travels."""
         return Sketch.zero(self)
 
-    def sketch(self, X: Any, sample_weight: Any = None, n_jobs: int | None = None, device: str | None = None) -> Sketch:
+    def sketch(
+        self, X: object, sample_weight: object = None, n_jobs: int | None = None, device: str | None = None
+    ) -> Sketch:
         """Sketch rows X: (rows, n): the sum of their contributions, in one pass, a bounded number of rows at a time.
 
         Parameters
@@ -80,17 +82,17 @@ class SketchOperator(ConstructedOperator):
         require_names(X, self.feature_names)
         rows = as_rows(X, self.n_features)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
-        if weights is not None and weights.dtype != np.int64:
+        if is_whole(weights):
+            sketcher = self._sketcher if gpu is None else self.sketcher_on(gpu)
+            found = sketcher.sum(rows, weights, as_jobs(n_jobs))
+        else:
             # Sums of floats depend on their order, which here depends on nothing.
             found = PortableSketcher(self._measurement).sum(rows, weights)
-        else:
-            sketcher = self._sketcher if gpu is None else self.sketcher_on(gpu)
-            found = sketcher.sum(rows, weights, as_jobs(n_jobs))  # type: ignore[arg-type]
         if found.bad_row is not None:
             raise_not_finite(rows[found.bad_row :][:1], found.bad_row)
         return Sketch(self, found.total, found.count, found.saturated, (found.lower, found.upper))
 
-    def encode(self, X: Any, n_jobs: int | None = None) -> npt.NDArray[np.uint8]:
+    def encode(self, X: object, n_jobs: int | None = None) -> npt.NDArray[np.uint8]:
         """Encode rows X: (rows, n) as a sensor would: M bits a row, packed as uint8 (rows, ceil(M / 8)).
 
         Little bit first within a byte, 1 standing for a contribution of −1; bits beyond M are 0. Of rows on a GPU, the
@@ -171,7 +173,7 @@ class SketchOperator(ConstructedOperator):
             )
 
 
-def sketch_batches(operator: SketchOperator, batches: Iterable[Any]) -> Sketch:
+def sketch_batches(operator: SketchOperator, batches: Iterable[object]) -> Sketch:
     """Sketch any iterable of batches: arrays, Arrow record batches, data frames. Only one is held at a time.
 
     Parameters
