@@ -57,7 +57,7 @@ strict: $(READY)  ## the C core without a warning, by each of gcc and clang that
 	    CC=$$compiler $(BIN)/cmake -S . -B build/strict-$$compiler -G Ninja -DQCKM_STRICT=ON --log-level=NOTICE && \
 	    $(BIN)/cmake --build build/strict-$$compiler || exit 1; done
 
-test-sanitizers: $(READY)  ## the kernels' tests with AddressSanitizer and UndefinedBehaviorSanitizer, threads with ThreadSanitizer
+test-sanitizers: $(READY)  ## the C core's tests with AddressSanitizer and UndefinedBehaviorSanitizer, threads with ThreadSanitizer
 	tests/install-tools.sh compiler
 	tests/kernels/sanitized.sh $(BIN)
 

@@ -15,6 +15,7 @@ from qckm.common.arrays import Floats, Rows
 from qckm.decoding.decode import Clustering, Hints, decode_hinted, warn_of_clipping
 from qckm.errors import QckmError, SampleLostWarning, warn
 from qckm.estimators.validation import validate_rows
+from qckm.kernels.placement import computing_on
 from qckm.models import Model
 from qckm.models.nearest import distances, nearest
 from qckm.planning.row_sample import RowSample
@@ -31,16 +32,17 @@ class FittedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     n_clusters: int
     decoder: str
     init: Any
-    pilot: str | None
     n_init: int
     bounds: Any
+    pilot: str | None
+    device: str
     sketch_: Sketch
     operator_: SketchOperator
     labels_: npt.NDArray[np.int32]
     inertia_: float
     _pilot: Hints | None
-    _sample: RowSample | None
     _seed: int
+    _sample: RowSample | None
 
     def predict(self, X: object) -> npt.NDArray[np.int32]:
         """Return the nearest centroid of each row, (rows,): of a Dask collection as a Dask array, not computed yet."""
@@ -168,7 +170,8 @@ class FittedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 "n_init": self.n_init,
                 "random_state": self._seed,
             }
-            self._clustering = decode_hinted(self.sketch_, self.n_clusters, self._hints(), self.init, **how)
+            with computing_on(self.device):
+                self._clustering = decode_hinted(self.sketch_, self.n_clusters, self._hints(), self.init, **how)
         return self._clustering
 
     def _hints(self) -> Hints | None:

@@ -14,18 +14,15 @@ from qckm.common.random import as_seed
 from qckm.decoding.decode import Hints, hints_of, require_sketch
 from qckm.errors import DecodeError, OperatorError, RowsError
 from qckm.estimators.fitted import FittedKMeans
+from qckm.estimators.kept_rows import begin_sample, draw_pilot_of_rows, sample_like, stand_for
 from qckm.estimators.validation import PARAMETERS, validate_rows, validate_weights
+from qckm.kernels.placement import computing_on
 from qckm.planning.pilot import Pilot, choose_pilot_size
 from qckm.planning.plan import Plan, decoder_seed, plan_operator
 from qckm.planning.row_sample import RowSample, seed_of
-from qckm.planning.sampling import draw_pilot
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sketch.runs import OnBad
 from qckm.sources.engine_rows import HeldRows, engine_of, open_held
-from qckm.sources.rows import require_finite
-
-# Rows that are looked through at a time for one that is not finite.
-_BLOCK = 1 << 16
 
 
 class CompressiveKMeans(FittedKMeans):
@@ -65,6 +62,9 @@ class CompressiveKMeans(FittedKMeans):
         until it is satisfied, a factor on its patience.
     bounds : pair of array-like of shape (n,), optional
         The box (lower, upper) that holds the centroids; by default what was seen in the data.
+    device : {"auto", "cpu", "cuda", "cuda:1", …}, default "auto"
+        Where rows are sketched, and the sketch is decoded where that pays: "auto" sketches rows where they lie, "cuda"
+        copies rows of the host to a GPU. Sums do not depend on it.
     compute_labels : bool, default True
         Whether `fit` looks at the rows a second time, for `labels_` and `inertia_`.
     random_state : None, int or RandomState
@@ -126,6 +126,7 @@ class CompressiveKMeans(FittedKMeans):
         pilot: str | None = "sample",
         n_init: int = 1,
         bounds: Any = None,
+        device: str = "auto",
         compute_labels: bool = True,
         random_state: Any = None,
     ) -> None:
@@ -139,6 +140,7 @@ class CompressiveKMeans(FittedKMeans):
         self.pilot = pilot
         self.n_init = n_init
         self.bounds = bounds
+        self.device = device
         self.compute_labels = compute_labels
         self.random_state = random_state
 
@@ -165,10 +167,9 @@ class CompressiveKMeans(FittedKMeans):
         if len(rows) < self.n_clusters:
             raise RowsError(f"n_samples={len(rows)} should be >= n_clusters={self.n_clusters}.")
         operator, pilot, seed = self._prepare(
-            lambda rng: self._draw_pilot(rows, weights, rng, choose_pilot_size(self.n_clusters))
+            lambda rng: draw_pilot_of_rows(rows, weights, rng, choose_pilot_size(self.n_clusters))
         )
-        sketch = operator.sketch(rows, weights)
-        self._adopt(sketch, pilot, seed)
+        self._adopt(self._sketch(operator, rows, weights), pilot, seed)
         self._decode()
         self._forget_rows()
         if self.compute_labels:
@@ -197,8 +198,9 @@ class CompressiveKMeans(FittedKMeans):
             if first:
                 return self.fit_partitions(open_held(X, sample_weight=sample_weight), decode=False)
             held = self._opened(X, sample_weight)
-            more = held.sketch(self.operator_)
-            sample = None if self._sample is None else self._sample.merged(_sample_of(held, self._sample, more))
+            with computing_on(self.device):
+                more = held.sketch(self.operator_)
+            sample = None if self._sample is None else self._sample.merged(sample_like(self._sample, held, more))
             self._adopt(self.sketch_ + more, self._pilot, self._seed, sample)
             return self
         rows = validate_rows(self, X, reset=first)
@@ -209,13 +211,16 @@ class CompressiveKMeans(FittedKMeans):
                     f"The first batch sets the scale: n_samples={len(rows)} should be >= n_clusters={self.n_clusters}. "
                     "Begin with a larger batch, or pass scale=."
                 )
-            started: list[RowSample] = []
-            operator, pilot, seed = self._prepare(
-                lambda rng: self._begin_sample(rows, weights, rng, started), of_all=False
-            )
-            self._adopt(operator.sketch(rows, weights), pilot, seed, started[0] if started else None)
+            samples: list[RowSample] = []
+
+            def draw(rng: np.random.Generator) -> Pilot:
+                samples.append(begin_sample(rows, weights, rng, choose_pilot_size(self.n_clusters)))
+                return samples[0].pilot()
+
+            operator, pilot, seed = self._prepare(draw, of_all=False)
+            self._adopt(self._sketch(operator, rows, weights), pilot, seed, samples[0] if samples else None)
         else:
-            sketch = self.sketch_ + self.operator_.sketch(rows, weights)
+            sketch = self.sketch_ + self._sketch(self.operator_, rows, weights)
             sample = None if self._sample is None else self._sample.added(rows, weights)
             self._adopt(sketch, self._pilot, self._seed, sample)
         return self
@@ -268,12 +273,18 @@ class CompressiveKMeans(FittedKMeans):
         self
         """
         self._set_columns(held.n_features, held.names)
-        started: list[RowSample] = []
-        operator, pilot, seed = self._prepare(lambda rng: self._begin_sample_of(held, rng, started))
-        sketch = held.sketch(operator, on_bad)
+        samples: list[RowSample] = []
+
+        def draw(rng: np.random.Generator) -> Pilot:
+            samples.append(held.sample(seed_of(rng), rng, choose_pilot_size(self.n_clusters)))
+            return samples[0].pilot()
+
+        operator, pilot, seed = self._prepare(draw)
+        with computing_on(self.device):
+            sketch = held.sketch(operator, on_bad)
         if sketch.count < self.n_clusters and not held.weighted:
             raise RowsError(f"n_samples={sketch.count} should be >= n_clusters={self.n_clusters}.")
-        self._adopt(sketch, pilot, seed, _as_large_as(sketch, started[0]) if started else None)
+        self._adopt(sketch, pilot, seed, stand_for(sketch, samples[0]) if samples else None)
         if decode:
             self._decode()
             self._forget_rows()
@@ -283,30 +294,9 @@ class CompressiveKMeans(FittedKMeans):
                 self._warn_of_unused(int((used > 0).sum()))
         return self
 
-    @staticmethod
-    def _draw_pilot(rows: Rows, weights: Floats | None, rng: np.random.Generator, size: int) -> Pilot:
-        try:
-            return draw_pilot(rows, weights, rng, size)
-        except RowsError:  # no row is finite: name the first in the user's own numbering
-            _require_finite(rows)
-            raise
-
-    def _begin_sample(
-        self, rows: Rows, weights: Floats | None, rng: np.random.Generator, started: list[RowSample]
-    ) -> Pilot:
-        """Return the pilot of the first batch; the sample that it is drawn from goes on in `started`."""
-        empty = RowSample.empty(rows.shape[1], seed_of(rng), choose_pilot_size(self.n_clusters))
-        sample = empty.added(rows, weights)
-        if not sample.total:
-            _require_finite(rows)
-        started.append(sample)
-        return sample.pilot()
-
-    def _begin_sample_of(self, held: HeldRows, rng: np.random.Generator, started: list[RowSample]) -> Pilot:
-        """Do the same for rows that an engine holds."""
-        sample = held.sample(seed_of(rng), rng, choose_pilot_size(self.n_clusters))
-        started.append(sample)
-        return sample.pilot()
+    def _sketch(self, operator: SketchOperator, rows: Rows, weights: Floats | None) -> Sketch:
+        with computing_on(self.device):
+            return operator.sketch(rows, weights)
 
     def _prepare(
         self, draw: Callable[[np.random.Generator], Pilot], of_all: bool = True
@@ -332,22 +322,3 @@ class CompressiveKMeans(FittedKMeans):
         if hints is not None and self.pilot == "first":
             hints = hints.without_rows()
         return planned.operator, hints, decoder_seed(plan.seed)
-
-
-def _sample_of(held: HeldRows, like: RowSample, sketch: Sketch) -> RowSample:
-    """Return a sample of rows that an engine holds, to merge with another; it stands for all of a sketch's rows."""
-    rng = np.random.default_rng(like.seed)
-    return _as_large_as(sketch, held.sample(like.seed, rng, like.size))
-
-
-def _as_large_as(sketch: Sketch, sample: RowSample) -> RowSample:
-    """Return a sample that stands for all rows of a sketch: an engine may have looked into some partitions only."""
-    whole = float(sketch.count)
-    return sample if not sample.total or sample.total == whole else sample.scaled(whole / sample.total)
-
-
-def _require_finite(rows: Rows) -> None:
-    """Refuse rows of which one has a NaN or an infinity, and name it."""
-    for start in range(0, len(rows), _BLOCK):
-        block = rows[start : start + _BLOCK]
-        require_finite(block, block.min(axis=0), block.max(axis=0), start)

@@ -28,6 +28,7 @@ PARAMETERS: dict[str, list[Any]] = {
     "pilot": [StrOptions({"sample", "first"}), None],
     "n_init": [Interval(Integral, 1, None, closed="left")],
     "bounds": [tuple, list, np.ndarray, None],
+    "device": [str],
     "compute_labels": ["boolean"],
     "random_state": ["random_state", np.random.Generator],
 }

@@ -13,6 +13,7 @@ from qckm.common import atomic
 from qckm.common.arrays import Floats
 from qckm.decoding.decode import Clustering
 from qckm.errors import FileError
+from qckm.models.nearest import nearest
 from qckm.sketch import SketchOperator
 from qckm.sources.rows import as_rows
 
@@ -86,8 +87,6 @@ class Model:
 
     def nearest(self, X: object, n_jobs: int | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
         """Return the nearest centroid of each row X: (rows, n), and the distance to it, in units."""
-        from qckm.models.nearest import nearest  # numba takes its time to import
-
         rows = as_rows(X, self.centers.shape[1])
         if (self.units == 1).all():
             labels, squares = nearest(rows, self.centers, n_jobs)
