@@ -87,6 +87,10 @@ class MissingExtraError(QckmError, ImportError):
     """Something optional is needed and not installed."""
 
 
+class DeviceError(QckmError):
+    """There is no GPU, or none that can be used."""
+
+
 class PoorFitWarning(UserWarning):
     """The centroids found do not explain the sketch, or not stably: they may be wrong."""
 

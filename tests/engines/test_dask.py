@@ -6,8 +6,6 @@ import time
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import qckm
@@ -181,15 +179,8 @@ def test_the_operator_is_in_the_graph_once(operator, rows):
 
 
 @pytest.mark.engine
-def test_the_command_line_gives_the_same_bytes(operator, rows, expected, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    operator.empty().save("operator.qckm")
-    for part in range(3):
-        piece = rows[1000 * part : 1000 * (part + 1)]
-        pq.write_table(pa.table({name: piece[:, place] for place, name in enumerate(NAMES)}), f"{part}.parquet")
-    words = ["sketch", "*.parquet", "--engine=dask", "--operator", "operator.qckm", "-o", "out.qckm", "--quiet"]
-    assert run(words) == 0
-    assert (tmp_path / "out.qckm").read_bytes() == expected
+def test_the_command_line_gives_the_same_bytes(sketch_files, expected):
+    assert sketch_files("dask")[1] == expected
 
 
 def test_mistakes_of_the_command_line_are_answered_with_a_sentence(tmp_path, monkeypatch, capfd):

@@ -16,40 +16,33 @@ from qckm.sources.source import Source
 _MOST = 50_000
 
 
-def read_all(
-    path: str,
-    operator: SketchOperator,
-    columns: tuple[str, ...] | None,
-    dtype: str,
-    header: bool | None,
-    console: Console,
-) -> Floats:
+def read_all(source: Source) -> Floats:
     """Read every row of a file, in its order."""
-    source = _open(path, operator, columns, dtype, header, console)
     found = []
     for batch in source.batches():
         batch.require_finite()
         found.append(np.asarray(batch.rows, np.float64))
     source.require_unchanged()
     if not found:
-        raise RowsError(f"{path}: expected rows, found none.")
+        raise RowsError(f"{source.tables[0].label}: expected rows, found none.")
     return np.concatenate(found)
 
 
 def read_some(path: str, operator: SketchOperator, seed: int, console: Console) -> Floats:
     """Read the rows of a file, or as many, drawn from all of them, as a decoder needs."""
-    source = _open(path, operator, None, "auto", None, console)
+    source = open_sample(path, operator, console)
     return np.asarray(sample_rows(source, _MOST, np.random.default_rng(seed)), np.float64)
 
 
-def _open(
+def open_sample(
     path: str,
     operator: SketchOperator,
-    columns: tuple[str, ...] | None,
-    dtype: str,
-    header: bool | None,
     console: Console,
+    columns: tuple[str, ...] | None = None,
+    dtype: str = "auto",
+    header: bool | None = None,
 ) -> Source:
+    """Open a file of rows like those that an operator measures."""
     source = open_source([path], columns, dtype, operator.feature_names, header)
     say_assumptions(source, console)
     if source.n_features != operator.n_features:

@@ -85,7 +85,7 @@ class Model:
         """The names of the columns, or their numbers where they have none."""
         return self.feature_names or tuple(map(str, range(self.centers.shape[1])))
 
-    def nearest(self, X: Any, n_jobs: int | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
+    def nearest(self, X: object, n_jobs: int | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
         """Return the nearest centroid of each row X: (rows, n), and the distance to it, in units."""
         rows = as_rows(X, self.centers.shape[1])
         if (self.units == 1).all():
@@ -94,7 +94,7 @@ class Model:
             labels, squares = nearest(rows / self.units, self.centers / self.units, n_jobs)
         return labels, np.sqrt(squares)
 
-    def predict(self, X: Any) -> npt.NDArray[np.int32]:
+    def predict(self, X: object) -> npt.NDArray[np.int32]:
         """Return the nearest centroid of each row X: (rows, n)."""
         return self.nearest(X)[0]
 
