@@ -95,6 +95,10 @@ class PoorFitWarning(UserWarning):
     """The centroids found do not explain the sketch, or not stably: they may be wrong."""
 
 
+class SampleLostWarning(UserWarning):
+    """A sample of rows that centroids would have been decoded with was left behind: the sketch is decoded alone."""
+
+
 class SaturationWarning(UserWarning):
     """Some rows lie farther from the operator's origin than can be coded, and were clipped."""
 

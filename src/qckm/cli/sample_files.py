@@ -7,7 +7,8 @@ import numpy as np
 from qckm.cli.console import Console, say_assumptions
 from qckm.common.arrays import Floats
 from qckm.errors import RowsError
-from qckm.planning.sampling import sample_rows
+from qckm.planning.pilot import Pilot
+from qckm.planning.sampling import draw_pilot_of
 from qckm.sketch import SketchOperator
 from qckm.sources.opening import open_source
 from qckm.sources.source import Source
@@ -28,10 +29,10 @@ def read_all(source: Source) -> Floats:
     return np.concatenate(found)
 
 
-def read_some(path: str, operator: SketchOperator, seed: int, console: Console) -> Floats:
-    """Read the rows of a file, or as many, drawn from all of them, as a decoder needs."""
+def read_some(path: str, operator: SketchOperator, seed: int, console: Console) -> Pilot:
+    """Read the rows of a file, or as many, drawn from all of them, as a decoder needs; equal ones come once."""
     source = open_sample(path, operator, console)
-    return np.asarray(sample_rows(source, _MOST, np.random.default_rng(seed)), np.float64)
+    return draw_pilot_of(source, np.random.default_rng(seed), _MOST)
 
 
 def open_sample(

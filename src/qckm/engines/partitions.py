@@ -11,11 +11,12 @@ import numpy as np
 from qckm.common.arrays import Floats
 from qckm.engines.jobs import Job
 from qckm.engines.label_job import LabelJob, sums_of
-from qckm.engines.sample_job import SampleJob, rows_of_sample
+from qckm.engines.sample_job import SampleJob
 from qckm.engines.sketch_job import SketchJob
 from qckm.errors import RowsError, SourceError
 from qckm.models import Model
-from qckm.planning.pilot import Pilot, pilot_of
+from qckm.planning.pilot import PILOT_ROWS, Pilot
+from qckm.planning.row_sample import RowSample, seed_of
 from qckm.sketch import Sketch, SketchOperator, files
 from qckm.sketch.runs import OnBad
 from qckm.sources.selecting import resolve
@@ -70,15 +71,18 @@ class Partitions(ABC):
         # The sum of no partitions, too, belongs to the operator the caller holds.
         return operator.empty() + files.loads(found) if found else operator.empty()
 
-    def pilot(self, rng: np.random.Generator) -> Pilot:
-        """Draw a pilot across the partitions."""
-        seed = int(rng.integers(2**63))
-        rows = rows_of_sample(self.fold(SampleJob(seed, self.weighted), some=rng), self.n_features)
-        if not len(rows):  # the few that were looked into were empty, perhaps
-            rows = rows_of_sample(self.fold(SampleJob(seed, self.weighted)), self.n_features)
-        if not len(rows):
+    def sample(self, seed: int, rng: np.random.Generator, size: int = PILOT_ROWS) -> RowSample:
+        """Sample the rows: of all partitions, or of some dozens where there are more."""
+        job = SampleJob(seed, size)
+        found = self.fold(job, some=rng) or self.fold(job)  # the few that were looked into were empty, perhaps
+        return RowSample.loads(found) if found else RowSample.empty(self.n_features, seed, size)
+
+    def pilot(self, rng: np.random.Generator, size: int = PILOT_ROWS) -> Pilot:
+        """Draw a pilot across the partitions: that of an array of the same rows, if all partitions are looked into."""
+        sample = self.sample(seed_of(rng), rng, size)
+        if not sample.total:
             raise RowsError("Expected rows of finite numbers, found none in any partition.")
-        return pilot_of(rows, None)
+        return sample.pilot()
 
     def misfit(self, model: Model) -> tuple[float, Floats]:
         """Return Σ w·d² of the rows to their centroids, and the number of rows of each centroid, (K,)."""

@@ -1,7 +1,7 @@
 """Ray Data datasets: a sketch a block, merged in a tree of tasks.
 
-Ray gives a task no number of its block: random draws are seeded by what is in it. And it has no way to read some blocks
-only, so that a pilot costs a pass: pass an operator, or `scale`, where that is too much.
+Ray has no way to read some blocks only, so that a pilot costs a pass: pass an operator, or `scale`, where that is too
+much. And it gives a task no number of its block: errors cannot name it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
-import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -101,9 +100,8 @@ def _expanded(path: str) -> list[str]:
 
 def _part(table: pa.Table, job: bytes, columns: list[str], weight: str | None, vector: bool) -> pa.Table:
     def run() -> bytes:
-        blocks = list(blocks_of([table], columns, weight, vector))
-        number = zlib.crc32(np.ascontiguousarray(blocks[0][0][:64]).tobytes()) if blocks else 0
-        return run_part(job, blocks, number, "a block")
+        blocks = blocks_of([table], columns, weight, vector)
+        return run_part(job, blocks, 0, "a block")
 
     return _row(outcome_of(run))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from qckm.common.arrays import Floats, Rows
 from qckm.decoding.decode import Clustering, Hints, decode_hinted, warn_of_clipping
-from qckm.errors import warn
+from qckm.errors import SampleLostWarning, warn
 from qckm.estimators.validation import validate_rows
+from qckm.kernels.placement import computing_on
 from qckm.models import Model
 from qckm.models.nearest import distances, nearest
+from qckm.planning.row_sample import RowSample
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.engine_rows import HeldRows, engine_of, open_held
 
@@ -31,12 +34,15 @@ class FittedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     init: Any
     n_init: int
     bounds: Any
+    pilot: str | None
+    device: str
     sketch_: Sketch
     operator_: SketchOperator
     labels_: npt.NDArray[np.int32]
     inertia_: float
     _pilot: Hints | None
     _seed: int
+    _sample: RowSample | None
 
     def predict(self, X: object) -> npt.NDArray[np.int32]:
         """Return the nearest centroid of each row, (rows,): of a Dask collection as a Dask array, not computed yet."""
@@ -125,23 +131,30 @@ class FittedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         if names is not None:
             self.feature_names_in_ = np.array(names, object)
 
-    def _adopt(self, sketch: Sketch, pilot: Hints | None, seed: int) -> None:
-        """Take a new sketch in one go; what was decoded from the old one is void."""
+    def _adopt(self, sketch: Sketch, pilot: Hints | None, seed: int, sample: RowSample | None = None) -> None:
+        """Take a new sketch in one go, with what a pilot tells of it, and the sample to decode with if it goes on.
+
+        What was decoded from the old one is void.
+        """
         warn_of_clipping(sketch)
         for stale in ("_clustering", "labels_", "inertia_"):
             self.__dict__.pop(stale, None)
         self.sketch_, self.operator_ = sketch, sketch.operator
         self._pilot, self._seed = pilot, seed
+        self._sample = sample if self.pilot == "sample" else None
 
     def _forget_rows(self) -> None:
         """Keep what the pilot told, and none of its rows."""
         self._pilot = None if self._pilot is None else self._pilot.without_rows()
+        self._sample = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Rows do not travel: where `partial_fit` keeps some to decode with, its copies decode the sketch alone."""
         state: dict[str, Any] = super().__getstate__()
         if state.get("_pilot") is not None:
             state["_pilot"] = state["_pilot"].without_rows()
+        if state.get("_sample") is not None:
+            state["_sample"], state["_left_its_rows"] = None, True
         return state
 
     def _decode(self) -> Clustering:
@@ -157,8 +170,22 @@ class FittedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 "n_init": self.n_init,
                 "random_state": self._seed,
             }
-            self._clustering = decode_hinted(self.sketch_, self.n_clusters, self._pilot, self.init, **how)
+            with computing_on(self.device):
+                self._clustering = decode_hinted(self.sketch_, self.n_clusters, self._hints(), self.init, **how)
         return self._clustering
+
+    def _hints(self) -> Hints | None:
+        """Return what the pilot tells, with a sample of all rows so far where there is one."""
+        if self.__dict__.pop("_left_its_rows", False):
+            warn(
+                "This copy of a CompressiveKMeans has a sketch of its rows, but not the sample that partial_fit kept: "
+                "rows are not pickled. The sketch is decoded alone.",
+                SampleLostWarning,
+            )
+        if self._sample is None or self._pilot is None:
+            return self._pilot
+        pilot = self._sample.pilot()
+        return replace(self._pilot, rows=pilot.rows, weights=pilot.weights)
 
     def _opened(self, X: object, sample_weight: object = None) -> HeldRows:
         """Return rows that an engine holds, if their columns are those of the fit."""

@@ -12,26 +12,25 @@ from sklearn.base import _fit_context
 from qckm.common.arrays import Floats, Rows
 from qckm.common.random import as_seed
 from qckm.decoding.decode import Hints, hints_of, require_sketch
-from qckm.errors import DecodeError, RowsError
+from qckm.errors import DecodeError, OperatorError, RowsError
 from qckm.estimators.fitted import FittedKMeans
+from qckm.estimators.kept_rows import begin_sample, draw_pilot_of_rows, sample_like, stand_for
 from qckm.estimators.validation import PARAMETERS, validate_rows, validate_weights
-from qckm.planning.pilot import Pilot, choose_pilot_size, draw_pilot
+from qckm.kernels.placement import computing_on
+from qckm.planning.pilot import Pilot, choose_pilot_size
 from qckm.planning.plan import Plan, decoder_seed, plan_operator
+from qckm.planning.row_sample import RowSample, seed_of
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sketch.runs import OnBad
 from qckm.sources.engine_rows import HeldRows, engine_of, open_held
-from qckm.sources.rows import require_finite
-
-# Rows that are looked through at a time for one that is not finite.
-_BLOCK = 1 << 16
 
 
 class CompressiveKMeans(FittedKMeans):
-    """K-means from a sketch: one pass over the rows, none of them kept.
+    """K-means from a sketch: one pass over the rows, and a few of them to decode it with.
 
     A pilot of at most 5000 rows (50 a cluster, where that is more) is drawn before the pass, for the scale, and decoded
-    with after it. `fit` forgets it then. `partial_fit` keeps its pilot in memory, for the centroids that are asked for
-    later; it is never pickled.
+    with after it. `fit` forgets it then. `partial_fit` keeps a sample of all its rows in memory, four times as large,
+    for the centroids that are asked for later. Rows are never pickled. `pilot=` says otherwise.
 
     Parameters
     ----------
@@ -54,11 +53,18 @@ class CompressiveKMeans(FittedKMeans):
         What is decoded with: "auto" weighs the pilot's rows so that they reproduce the sketch (`qckm.calibrate`) and
         clusters them; where they cannot, points drawn from the sketch as well. "sketch" uses no row. "pilot" uses none
         either, but starts at the k-means centroids of the pilot, and an array at these centroids.
+    pilot : {"sample", "first"} or None, default "sample"
+        Which rows may be kept. "sample" keeps a sample of all rows until they are decoded. "first" looks at rows, in
+        `partial_fit` those of the first batch, for the scale only: none of them outlasts the call, and the sketch is
+        decoded alone. None looks at no row before it is sketched: `scale` must be given, and phases count from 0.
     n_init : int, default 1
         Replicates of "clompr", of which the one with the least sketch objective is kept; for "matched", which searches
         until it is satisfied, a factor on its patience.
     bounds : pair of array-like of shape (n,), optional
         The box (lower, upper) that holds the centroids; by default what was seen in the data.
+    device : {"auto", "cpu", "cuda", "cuda:1", …}, default "auto"
+        Where rows are sketched, and the sketch is decoded where that pays: "auto" sketches rows where they lie, "cuda"
+        copies rows of the host to a GPU. Sums do not depend on it.
     compute_labels : bool, default True
         Whether `fit` looks at the rows a second time, for `labels_` and `inertia_`.
     random_state : None, int or RandomState
@@ -117,8 +123,10 @@ class CompressiveKMeans(FittedKMeans):
         law: Any = "auto",
         decoder: str = "auto",
         init: Any = "auto",
+        pilot: str | None = "sample",
         n_init: int = 1,
         bounds: Any = None,
+        device: str = "auto",
         compute_labels: bool = True,
         random_state: Any = None,
     ) -> None:
@@ -129,8 +137,10 @@ class CompressiveKMeans(FittedKMeans):
         self.law = law
         self.decoder = decoder
         self.init = init
+        self.pilot = pilot
         self.n_init = n_init
         self.bounds = bounds
+        self.device = device
         self.compute_labels = compute_labels
         self.random_state = random_state
 
@@ -157,10 +167,9 @@ class CompressiveKMeans(FittedKMeans):
         if len(rows) < self.n_clusters:
             raise RowsError(f"n_samples={len(rows)} should be >= n_clusters={self.n_clusters}.")
         operator, pilot, seed = self._prepare(
-            lambda rng: self._draw_pilot(rows, weights, rng, choose_pilot_size(self.n_clusters))
+            lambda rng: draw_pilot_of_rows(rows, weights, rng, choose_pilot_size(self.n_clusters))
         )
-        sketch = operator.sketch(rows, weights)
-        self._adopt(sketch, pilot, seed)
+        self._adopt(self._sketch(operator, rows, weights), pilot, seed)
         self._decode()
         self._forget_rows()
         if self.compute_labels:
@@ -188,7 +197,11 @@ class CompressiveKMeans(FittedKMeans):
         if engine_of(X):
             if first:
                 return self.fit_partitions(open_held(X, sample_weight=sample_weight), decode=False)
-            self._adopt(self.sketch_ + self._opened(X, sample_weight).sketch(self.operator_), self._pilot, self._seed)
+            held = self._opened(X, sample_weight)
+            with computing_on(self.device):
+                more = held.sketch(self.operator_)
+            sample = None if self._sample is None else self._sample.merged(sample_like(self._sample, held, more))
+            self._adopt(self.sketch_ + more, self._pilot, self._seed, sample)
             return self
         rows = validate_rows(self, X, reset=first)
         weights = validate_weights(sample_weight, rows)
@@ -198,12 +211,18 @@ class CompressiveKMeans(FittedKMeans):
                     f"The first batch sets the scale: n_samples={len(rows)} should be >= n_clusters={self.n_clusters}. "
                     "Begin with a larger batch, or pass scale=."
                 )
-            operator, pilot, seed = self._prepare(
-                lambda rng: self._draw_pilot(rows, weights, rng, choose_pilot_size(self.n_clusters)), of_all=False
-            )
-            self._adopt(operator.sketch(rows, weights), pilot, seed)
+            samples: list[RowSample] = []
+
+            def draw(rng: np.random.Generator) -> Pilot:
+                samples.append(begin_sample(rows, weights, rng, choose_pilot_size(self.n_clusters)))
+                return samples[0].pilot()
+
+            operator, pilot, seed = self._prepare(draw, of_all=False)
+            self._adopt(self._sketch(operator, rows, weights), pilot, seed, samples[0] if samples else None)
         else:
-            self._adopt(self.sketch_ + self.operator_.sketch(rows, weights), self._pilot, self._seed)
+            sketch = self.sketch_ + self._sketch(self.operator_, rows, weights)
+            sample = None if self._sample is None else self._sample.added(rows, weights)
+            self._adopt(sketch, self._pilot, self._seed, sample)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -254,11 +273,18 @@ class CompressiveKMeans(FittedKMeans):
         self
         """
         self._set_columns(held.n_features, held.names)
-        operator, pilot, seed = self._prepare(held.pilot)
-        sketch = held.sketch(operator, on_bad)
+        samples: list[RowSample] = []
+
+        def draw(rng: np.random.Generator) -> Pilot:
+            samples.append(held.sample(seed_of(rng), rng, choose_pilot_size(self.n_clusters)))
+            return samples[0].pilot()
+
+        operator, pilot, seed = self._prepare(draw)
+        with computing_on(self.device):
+            sketch = held.sketch(operator, on_bad)
         if sketch.count < self.n_clusters and not held.weighted:
             raise RowsError(f"n_samples={sketch.count} should be >= n_clusters={self.n_clusters}.")
-        self._adopt(sketch, pilot, seed)
+        self._adopt(sketch, pilot, seed, stand_for(sketch, samples[0]) if samples else None)
         if decode:
             self._decode()
             self._forget_rows()
@@ -268,20 +294,18 @@ class CompressiveKMeans(FittedKMeans):
                 self._warn_of_unused(int((used > 0).sum()))
         return self
 
-    @staticmethod
-    def _draw_pilot(rows: Rows, weights: Floats | None, rng: np.random.Generator, size: int) -> Pilot:
-        try:
-            return draw_pilot(rows, weights, rng, size)
-        except RowsError:  # the pilot holds a NaN or an infinity: name the row in the user's own numbering
-            for start in range(0, len(rows), _BLOCK):
-                block = rows[start : start + _BLOCK]
-                require_finite(block, block.min(axis=0), block.max(axis=0), start)
-            raise
+    def _sketch(self, operator: SketchOperator, rows: Rows, weights: Floats | None) -> Sketch:
+        with computing_on(self.device):
+            return operator.sketch(rows, weights)
 
     def _prepare(
         self, draw: Callable[[np.random.Generator], Pilot], of_all: bool = True
     ) -> tuple[SketchOperator, Hints | None, int]:
         """Draw the operator from a pilot, of all rows or the first; return it with its hints and the decoder's seed."""
+        if self.pilot is None and self.scale == "auto":
+            raise OperatorError("With pilot=None no row is looked at: expected scale=, a length in data units.")
+        if self.pilot is None and isinstance(self.init, str) and self.init == "pilot":
+            raise DecodeError("With pilot=None there is no pilot to begin at: use init='sketch' or 'auto'.")
         names = getattr(self, "feature_names_in_", None)
         plan = Plan(
             n_clusters=self.n_clusters,
@@ -292,5 +316,9 @@ class CompressiveKMeans(FittedKMeans):
             seed=as_seed(self.random_state),
         )
         columns = range(self.n_features_in_) if names is None else names
-        planned = plan_operator([str(name) for name in columns], names, draw, plan, want_hints=True, of_all=of_all)
-        return planned.operator, planned.hints, decoder_seed(plan.seed)
+        want_hints = self.pilot is not None
+        planned = plan_operator([str(name) for name in columns], names, draw, plan, want_hints, of_all)
+        hints = planned.hints
+        if hints is not None and self.pilot == "first":
+            hints = hints.without_rows()
+        return planned.operator, hints, decoder_seed(plan.seed)

@@ -25,8 +25,10 @@ PARAMETERS: dict[str, list[Any]] = {
     "law": [StrOptions({"auto", *LAWS}), Law],
     "decoder": [StrOptions(set(DECODERS))],
     "init": [StrOptions({"auto", "sketch", "pilot"}), "array-like"],
+    "pilot": [StrOptions({"sample", "first"}), None],
     "n_init": [Interval(Integral, 1, None, closed="left")],
     "bounds": [tuple, list, np.ndarray, None],
+    "device": [str],
     "compute_labels": ["boolean"],
     "random_state": ["random_state", np.random.Generator],
 }
