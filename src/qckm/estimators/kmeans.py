@@ -111,6 +111,9 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     inertia_estimate_, inertia_error_ : float
         `inertia_` as far as the sketch tells, without another look at the rows, and its standard error. None for
         CL-OMPR, which models points.
+    remarks_ : tuple of str
+        What to know before relying on the centroids: why `converged_` is False, centroids that coincide or have no
+        rows, a column beside which no other counts, fewer distinct rows than clusters.
     n_iter_ : int
         Evaluations of the objective.
     n_features_in_ : int
@@ -341,6 +344,11 @@ class CompressiveKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     def inertia_error_(self) -> float | None:
         """The standard error of `inertia_estimate_`."""
         return self._decode().inertia_error
+
+    @property
+    def remarks_(self) -> tuple[str, ...]:
+        """What to know before relying on the centroids, in words; empty where all is well."""
+        return self._decode().remarks
 
     @property
     def n_iter_(self) -> int:
