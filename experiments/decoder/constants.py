@@ -36,7 +36,7 @@ NUMBERS = {
     "attempts": ["EFFORT", "MOST_AXES"],
     "calibration": ["RIDGE", "_TOLERANCE"],
     "cloud": ["_POINTS", "_RUNS_ON_ROWS", "_RUNS_ON_POINTS", "_ROUNDS", "_STEP"],
-    "density": ["DENSITIES", "TIMES_AS_MANY", "EVENNESS", "WORTH"],
+    "density": ["DENSITIES", "MORE_THAN_K", "EVENNESS", "WORTH"],
     "expectation": ["_BY_CHANCE", "_LEFT_OUT"],
     "matched": ["WIDER"],
     "search": ["STARTS", "STAGES", "STEPS", "STRIDE", "SHARE", "BRIEF", "IDLE", "GAIN"],

@@ -30,7 +30,7 @@ STEERS = {
     "attempts": ["MOST_AXES"],
     "calibration": ["RIDGE"],
     "cloud": ["_STEP"],
-    "density": ["TIMES_AS_MANY", "EVENNESS", "WORTH"],
+    "density": ["MORE_THAN_K", "EVENNESS", "WORTH"],
     "estimate": ["_HELD_OUT", "_FEWEST"],
     "expectation": ["_BY_CHANCE", "_LEFT_OUT"],
     "held_out": ["_LEAST_FREEDOM"],

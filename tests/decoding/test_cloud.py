@@ -104,5 +104,5 @@ def test_centroids_of_uniform_rows_are_flattered():
     cloud = Cloud.calibrated(sketch, X[:1000])
     centers = cloud.cluster(50, [], 3, rng).points
     found, truth = estimate(cloud, centers, rng), sse(X, centers)
-    assert cloud.inertia(centers) < 0.95 * truth
-    assert found.mean == pytest.approx(truth, rel=0.05)
+    assert cloud.inertia(centers) < 0.9 * truth
+    assert found.mean == pytest.approx(truth, rel=0.1)

@@ -11,8 +11,8 @@ from qckm.decoding.fitting import Mixture
 from qckm.decoding.search import LONG, Search
 
 DENSITIES = 8
-# Clusters of a density, for each of K, before it is pruned; fewer where unknowns would be more than measurements.
-TIMES_AS_MANY = 4
+# Clusters of a density beyond K, before it is pruned; fewer where unknowns would be more than measurements.
+MORE_THAN_K = 50
 # The price of unequal widths, a measurement: enough to keep a cluster from swallowing the rest, too little to bias.
 EVENNESS = 1e-5
 # A cluster must explain so many times what its unknowns would by chance, as AIC has it.
@@ -23,7 +23,7 @@ def fit_densities(search: Search, n_clusters: int, n_axes: int) -> list[Mixture]
     """Fit some densities, each grown from one wide cluster, at last with axes; fewer where that takes too long."""
     evenness = EVENNESS * search.problem.waves.phases.size
     most = search.n_measurements // (search.mean.size + 2)
-    size = max(n_clusters, min(TIMES_AS_MANY * n_clusters, most))
+    size = max(n_clusters, min(n_clusters + MORE_THAN_K, most))
     densities: list[Mixture] = []
     while len(densities) < DENSITIES and (not densities or search.work < search.patience):
         grown = search.grow(search.alone("own"), size, "own", evenness)

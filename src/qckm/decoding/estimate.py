@@ -48,12 +48,14 @@ def estimate(cloud: Cloud, centers: Floats, rng: np.random.Generator) -> Estimat
     others = max(0.0, 1 - len(cloud.points) / count)
     if not others or not mean > 0:
         return Estimate(mean, 0.0)
-    chance, deviation = 1 / size, float(np.sqrt(cloud.weights @ (distances / mean - 1) ** 2))
+    chance, variance = 1 / size, float(cloud.weights @ (distances / mean - 1) ** 2)
+    unexplained = variance
     if len(cloud.points) >= _FEWEST:
-        worth, deviation = _by_chance(cloud, distances / mean, rng)
+        worth, unexplained = _by_chance(cloud, distances / mean, rng)
         chance = max(chance, worth)
-    flattery = others * _flattery(cloud, centers, rng)
-    return Estimate(mean + flattery, mean * deviation * float(np.sqrt(chance * others)))
+    # Weights that reproduce the sketch take back what centroids owe to the chance that the sketch knows of.
+    flattery = others * min(1.0, unexplained / max(variance, 1e-300)) * _flattery(cloud, centers, rng)
+    return Estimate(mean + flattery, mean * float(np.sqrt(unexplained * chance * others)))
 
 
 def _flattery(cloud: Cloud, centers: Floats, rng: np.random.Generator) -> float:
@@ -73,7 +75,7 @@ def _flattery(cloud: Cloud, centers: Floats, rng: np.random.Generator) -> float:
 
 
 def _by_chance(cloud: Cloud, function: Floats, rng: np.random.Generator) -> tuple[float, float]:
-    """Return the inverse of the rows that a cloud is worth, and the deviation of a function that is left to chance."""
+    """Return the inverse of the rows that a cloud is worth, and the variance of a function that is left to chance."""
     operator = cloud.sketch.operator
     chosen = _some(len(cloud.points), _POINTS, rng)
     which = _some(operator.n_frequencies, _FREQUENCIES, rng)
@@ -89,7 +91,7 @@ def _by_chance(cloud: Cloud, function: Floats, rng: np.random.Generator) -> tupl
     unexplained = float((weights @ _unexplained(kept, weights, values) ** 2).mean())
     weights = cloud.weights[chosen] / cloud.weights[chosen].sum()
     left = weights @ _unexplained(matrix, weights, function[chosen, np.newaxis])[:, 0] ** 2
-    return float((misses**2).mean()) / max(unexplained, 1e-300), float(np.sqrt(left))
+    return float((misses**2).mean()) / max(unexplained, 1e-300), float(left)
 
 
 def _some(size: int, most: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
