@@ -179,8 +179,8 @@ def _cluster_raked(task: Task, fitted: Gaussians, starts: list[Floats], rng: np.
     centroids = cloud.cluster(K, starts, runs * task.n_init, rng)
     others = other.cluster(K, starts, runs, rng)
     mean, of_other = cloud.inertia(centroids.points), other.inertia(others.points)
-    doubts = []
-    if min(cloud.inertia(others.points) / mean, other.inertia(centroids.points) / of_other) > np.sqrt(TOLERANCE):
+    doubts, worse = [], np.sqrt(TOLERANCE)
+    if cloud.inertia(others.points) > worse * mean and other.inertia(centroids.points) > worse * of_other:
         doubts.append(_UNDECIDED)
     if model.n_measurements < ENOUGH_MEASUREMENTS * (K * (n + 1) + 1):
         doubts.append(_TOO_FEW)
