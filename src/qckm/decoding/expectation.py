@@ -60,7 +60,7 @@ def expected_misfit(model: SketchModel, mixture: Mixture, shared_width: bool, rn
     Of thousands of unknowns, at tens of thousands of frequencies, it would take gigabytes to tell. Then nothing is left
     to chance: clusters have to explain the sketch but for what is too little to care.
     """
-    slight = max(_LEFT_OUT * model.energy(), _LEAST * model.n_measurements)
+    slight = _slight(model)
     if _too_many(model, mixture):
         return Expectation(0.0, 0.0, slight)
     drawn = model.contributions(mixture.draw(_ROWS, rng))
@@ -71,6 +71,11 @@ def expected_misfit(model: SketchModel, mixture: Mixture, shared_width: bool, rn
     trace = squares.mean()
     of_square = ((products**2).sum() - (squares**2).sum()) / (len(left) * (len(left) - 1))
     return Expectation(float(trace) / model.count, float(np.sqrt(2 * of_square)) / model.count, slight)
+
+
+def _slight(model: SketchModel) -> float:
+    """Return a misfit that is too little to care."""
+    return max(_LEFT_OUT * model.energy(), _LEAST * model.n_measurements)
 
 
 def _too_many(model: SketchModel, mixture: Mixture) -> bool:
@@ -128,7 +133,8 @@ def log_odds(model: SketchModel, mixture: Mixture, shared_width: bool) -> float:
     if _too_many(model, mixture):  # which explain the sketch to the last digit
         return np.inf
     K, n = mixture.points.shape
-    variance = max(model.noise / model.n_measurements, _LEAST)
+    # Of a handful of rows the sketch does not know its own noise: it is no less than what is left.
+    variance = max(model.noise, _slight(model), mixture.misfit) / model.n_measurements
     reach = np.broadcast_to(model.deviation, (K, n))
     ranges = [np.full(K, 1 / K), *(reach[:, i] for i in range(n)), np.ones(1 if shared_width else K)]
     ranges += [reach[:, i] for _, i in np.ndindex(*mixture.axes.shape[1:])]
