@@ -116,6 +116,11 @@ class FittedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return self._decode().inertia_error
 
     @property
+    def remarks_(self) -> tuple[str, ...]:
+        """What to know before relying on the centroids, in words; empty where all is well."""
+        return self._decode().remarks
+
+    @property
     def n_iter_(self) -> int:
         """The evaluations of the objective."""
         return self._decode().n_iter
