@@ -22,13 +22,16 @@ def pvalues(name: str, a: int, b: int, pairs: int, seed: int = 0) -> dict[str, n
     rng = np.random.default_rng([seed, a, b, NAMES.index(name)])
     one_bit, exponential = (operator_of(name, M, signature) for signature in ("one-bit", "exponential"))
     found: dict[str, list[float]] = {}
+    references: dict[str, qckm.Reference] = {}
     for pair in range(pairs):
         rows = draw(name, a + b + REFERENCE, rng)
         for operator, label in ((one_bit, ""), (exponential, ", exponential")):
             if pair % PAIRS_A_REFERENCE == 0:
-                references = {} if not label else references
                 references[label] = qckm.Reference.of(operator, rows[a + b :])
-            parts = [[operator.sketch(part) for part in np.array_split(window, PARTS)] for window in (rows[:a], rows[a : a + b])]
+            parts = [
+                [operator.sketch(part) for part in np.array_split(window, PARTS)]
+                for window in (rows[:a], rows[a : a + b])
+            ]
             before, after = (sum(some[1:], some[0]) for some in parts)
             for statistic in ("largest", "squares", "whitened"):
                 reference = None if statistic == "largest" else references[label]
@@ -41,7 +44,9 @@ def pvalues(name: str, a: int, b: int, pairs: int, seed: int = 0) -> dict[str, n
 
 def measure(names: tuple[str, ...] = NAMES, pairs: int = PAIRS) -> None:
     """Measure what is not there yet."""
-    table = Table("levels", ("data", "rows_a", "rows_b", "statistic"), ("pairs", "alarms_5", "alarms_1", "level_5_percent"))
+    table = Table(
+        "levels", ("data", "rows_a", "rows_b", "statistic"), ("pairs", "alarms_5", "alarms_1", "level_5_percent")
+    )
     for name in names:
         for a, b in WINDOWS:
             if not table.has(name, a, b):

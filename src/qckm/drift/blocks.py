@@ -76,6 +76,7 @@ def _differences(
     moved = (on @ totals) / first[:, np.newaxis] - ((1 - on) @ totals) / second[:, np.newaxis]
     root = np.sqrt(1 / first + 1 / second)
     if reference is not None:
-        return np.sqrt(np.array([reference.form(one) for one in moved])) / root
+        forms: Floats = np.array([reference.form(one) for one in moved])
+        return np.asarray(np.sqrt(forms) / root)
     largest: Floats = (np.abs(moved) / scale).max(axis=1) / root
     return largest

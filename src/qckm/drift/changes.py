@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from qckm.common.arrays import Floats
+from qckm.decoding.contributions import Contributions
 from qckm.drift.clouds import LabelledCloud
 from qckm.drift.whitening import Whitening
-from qckm.sketch import Sketch
+from qckm.operator.signatures import Signature
+from qckm.sketch import Sketch, SketchOperator
 
 # Slopes of the signature are taken over this part of a turn, in radians either way: bits have no derivative.
 _HALF_STEP = 0.5
@@ -28,6 +32,9 @@ class Option:
     size: float  # of the first column
     pvalue: float
     rank: float  # the same as a normal deviation, which does not vanish
+    place: Floats | None = None  # of new rows
+    offset: Floats | None = None  # (n,): how far a cluster was moved before slopes were taken …
+    explained: Floats | None = None  # … and what that explains, (M,)
 
 
 @dataclass(eq=False)
@@ -39,10 +46,11 @@ class Changes:
     whitening: Whitening
     judges: Floats  # (P, M): centred contributions times the roots of their weights
     atoms: Floats  # (K, M): mean contributions less those of all
-    shifts: Floats  # (K, M): mean slopes times the cluster's share
-    frequencies: Floats  # (n, M)
-    present: Floats  # (K,): which clusters have points
+    present: npt.NDArray[np.bool_]  # (K,): which clusters have points
+    cloud: LabelledCloud
+    operator: SketchOperator
     chosen: list[Option] = field(default_factory=list)
+    extra: list[Floats] = field(default_factory=list)  # judges of rows that the cloud does not stand for
 
     @classmethod
     def of(cls, cloud: LabelledCloud, before: Sketch, after: Sketch) -> Changes:
@@ -58,28 +66,51 @@ class Changes:
         members = np.zeros((K, len(cloud.points)))
         members[cloud.labels, np.arange(len(cloud.points))] = cloud.weights
         shares = np.maximum(cloud.shares, 1e-300)[:, np.newaxis]
-        phases = (cloud.points - operator.origin) @ operator.frequencies + operator.phases
-        halves = 2 if operator.paired else 1
-        slopes = np.concatenate([members @ _slopes(operator.signature, phases + h * np.pi / 2) for h in range(halves)], 1)
         return cls(
             after.values() - before.values(),
             1 / before.count + 1 / after.count,
             Whitening.of(shaping),
             judging.astype(np.float64),
             members @ cloud.contributions / shares - mean,
-            slopes,
-            np.tile(operator.frequencies, halves),
             cloud.shares > 0,
+            cloud,
+            operator,
         )
 
     @property
     def _columns(self) -> Floats:
         return np.concatenate([np.zeros((self.difference.size, 0)), *(option.columns for option in self.chosen)], 1)
 
+    @property
+    def _target(self) -> Floats:
+        """What columns are to explain: the difference, less what the offsets of moved clusters do."""
+        known = [option.explained for option in self.chosen if option.explained is not None]
+        return self.difference - sum(known, np.zeros(self.difference.size))
+
+    def _moved(self, k: int, offset: Floats) -> tuple[Floats, Floats]:
+        """Return what moving a cluster explains, (M,), and how that rises with each feature from there on, (M, n)."""
+        operator, mine = self.operator, self.cloud.labels == k
+        weights, points = self.cloud.weights[mine], self.cloud.points[mine] + offset
+        explained = np.zeros(self.difference.size)
+        if offset.any():
+            explained = weights @ (Contributions.of(operator, points).matrix - self.cloud.contributions[mine])
+        phases = (points - operator.origin) @ operator.frequencies + operator.phases
+        slopes = [
+            weights @ _slopes(operator.signature, phases + half * np.pi / 2) for half in range(1 + operator.paired)
+        ]
+        columns = [(operator.frequencies * slope).T for slope in slopes]
+        return explained, np.concatenate(columns)
+
+    def follow(self, option: Option, step: Floats) -> Option:
+        """Return a move whose slopes are taken where the cluster has moved to."""
+        offset = step if option.offset is None else option.offset + step
+        explained, columns = self._moved(option.cluster or 0, offset)
+        return replace(option, offset=offset, explained=explained, columns=columns)
+
     def left_over(self) -> Floats:
         """Return (C + ρI)⁻¹(d − what the chosen columns explain)."""
         columns = self._columns
-        return self.whitening.apply(self.difference - columns @ self._solve(columns)[0])
+        return self.whitening.apply(self._target - columns @ self._solve(columns)[0])
 
     def candidates(self) -> list[Option]:
         """Return all changes of clusters that could be added."""
@@ -89,7 +120,7 @@ class Changes:
             if ("weight", k) not in taken and len(self.atoms) > 1:
                 options.append(self.rate("weight", k, self.atoms[k][:, np.newaxis], 1))
             if ("move", k) not in taken:
-                columns = (self.frequencies * self.shifts[k]).T
+                columns = self._moved(k, np.zeros(self.cloud.points.shape[1]))[1]
                 options.append(self.rate("move", k, columns, columns.shape[1]))
         return options
 
@@ -104,9 +135,8 @@ class Changes:
         if before.shape[1]:
             columns_left = columns - before @ self._solve(before, columns)[0]
             weighed = self.whitening.apply(columns_left)
-        scores = weighed.T @ self.difference
-        spread = self.judges @ weighed
-        covariance = spread.T @ spread * self.factor
+        scores = weighed.T @ self._target
+        covariance = self._covariance(weighed)
         gain = float(scores @ _pseudo_inverse(covariance) @ scores)
         information = columns.T @ weighed
         size = float((_pseudo_inverse(information) @ scores)[0])
@@ -114,50 +144,55 @@ class Changes:
         rank = ((max(gain, 0.0) / freedom) ** (1 / 3) - (1 - 2 / (9 * freedom))) / np.sqrt(2 / (9 * freedom))
         return Option(kind, cluster, columns, size, float(chdtrc(freedom, max(gain, 0.0))), rank)
 
-    def add(self, option: Option) -> None:
-        """Choose a change."""
-        self.chosen.append(option)
-
     def estimates(self) -> list[tuple[Floats, Floats]]:
         """Return the size of each chosen change, fitted together, and its covariance."""
         values, covariance = self._solve(self._columns)
         ends = np.cumsum([0, *(option.columns.shape[1] for option in self.chosen)])
-        parts = [slice(begin, end) for begin, end in zip(ends[:-1], ends[1:], strict=True)]
+        parts = [slice(begin, end) for begin, end in pairwise(ends)]
         return [(values[part], covariance[part, part]) for part in parts]
 
     def weights(self) -> tuple[Floats, Floats]:
         """Return how much the share of each cluster has changed, moves and new rows apart, and the errors."""
-        others = [option.columns for option in self.chosen if option.kind != "weight"]
+        others = [option for option in self.chosen if option.kind != "weight"]
         which = np.flatnonzero(self.present)
         K = len(which)
         # Shares change by what sums up to 0: K − 1 directions, those of the cosine transform but the constant.
         basis = np.cos(np.pi * np.outer(np.arange(K) + 0.5, np.arange(1, K)) / max(K, 1))
-        columns = np.concatenate([self.atoms[which].T @ basis, *others], axis=1)
+        columns = np.concatenate([self.atoms[which].T @ basis, *(option.columns for option in others)], axis=1)
         changes, errors = np.full(len(self.atoms), np.nan), np.full(len(self.atoms), np.nan)
-        if K < 2:
+        if not K or not columns.shape[1]:
             changes[which], errors[which] = 0.0, 0.0
             return changes, errors
+        # New rows dilute all others.
+        new = [option.kind == "new" for option in others for _ in range(option.columns.shape[1])]
+        share = np.concatenate([basis, -np.outer(self.cloud.shares[which], new)], axis=1)
         values, covariance = self._solve(columns)
-        changes[which] = basis @ values[: K - 1]
-        errors[which] = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", basis, covariance[: K - 1, : K - 1], basis), 0))
+        changes[which] = share @ values
+        errors[which] = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", share, covariance, share), 0))
         return changes, errors
 
     def _solve(self, columns: Floats, target: Floats | None = None) -> tuple[Floats, Floats]:
         """Regress a target (M, …), the difference unless given, on columns; return coefficients and covariance."""
         weighed = self.whitening.apply(columns)
         inverse = _pseudo_inverse(columns.T @ weighed)
-        values = inverse @ (weighed.T @ (self.difference if target is None else target))
-        spread = self.judges @ (weighed @ inverse)
-        return values, spread.T @ spread * self.factor
+        values = inverse @ (weighed.T @ (self._target if target is None else target))
+        return values, self._covariance(weighed @ inverse)
+
+    def _covariance(self, directions: Floats) -> Floats:
+        """Return the covariance of the difference along directions (M, p), if rows are independent."""
+        covariance = np.zeros((directions.shape[1], directions.shape[1]))
+        for rows in (self.judges, *self.extra):
+            along = rows @ directions
+            covariance += along.T @ along * self.factor
+        return covariance
 
 
-def _slopes(signature: object, phases: Floats) -> Floats:
+def _slopes(signature: Signature, phases: Floats) -> Floats:
     """Return how a signature rises with the phase, averaged over a part of a turn."""
-    slopes: Floats = (signature(phases + _HALF_STEP) - signature(phases - _HALF_STEP)) / (2 * _HALF_STEP)  # type: ignore[operator]
+    slopes: Floats = (signature(phases + _HALF_STEP) - signature(phases - _HALF_STEP)) / (2 * _HALF_STEP)
     return slopes
 
 
 def _pseudo_inverse(matrix: Floats) -> Floats:
     """Return the inverse of a covariance in the directions in which it is not flat."""
-    inverse: Floats = np.linalg.pinv(matrix, rcond=_FLAT, hermitian=True)
-    return inverse
+    return np.asarray(np.linalg.pinv(matrix, rcond=_FLAT, hermitian=True), np.float64)

@@ -32,10 +32,10 @@ class LabelledCloud:
     spreads: Floats  # (K,): standard deviations in a direction, in units
     units: Floats  # (n,)
 
-    def nearest(self, point: Floats) -> int:
-        """Return the cluster whose centre is nearest to a point, in its own deviations."""
+    def nearest(self, point: Floats) -> tuple[int, float]:
+        """Return the cluster whose centre is nearest to a point, and the distance, both in its own deviations."""
         squares = (((point - self.centers) / self.units) ** 2).sum(axis=1) / self.spreads**2
-        return int(squares.argmin())
+        return int(squares.argmin()), float(np.sqrt(squares.min()))
 
 
 def labelled_cloud(
@@ -46,7 +46,7 @@ def labelled_cloud(
     cloud = Cloud.calibrated(sketch, points)
     labels, squares = cloud.nearest(clusters.centers)
     K = len(clusters.centers)
-    shares = np.bincount(labels, cloud.weights, minlength=K)
+    shares: Floats = np.bincount(labels, cloud.weights, minlength=K).astype(np.float64)
     variances = np.bincount(labels, cloud.weights * squares, minlength=K) / np.maximum(shares, 1e-300)
     spreads = np.sqrt(variances / points.shape[1])
     typical = float(np.median(spreads[spreads > 0])) if (spreads > 0).any() else 1.0

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 # Quadratic forms of means are far from their distribution over fewer rows. Levels were measured from here on.
 LEAST_WINDOW = 500
-# A reference that neither window is like, as surely as this, tells nothing of how they vary.
-_UNLIKE = 1e-3
+# A reference that neither window is like, as surely as this, tells nothing of how they vary. One that is like them, but
+# an unusual draw, is refused as rarely.
+_UNLIKE = 1e-5
 _STATISTICS = ("auto", "largest", "squares", "whitened")
 
 
@@ -134,8 +135,8 @@ def _choose(
     """Return the test to use: the most powerful one of those whose level is held."""
     if not (before.exact and after.exact):
         raise SketchError(
-            "Expected sketches of rows that count as whole numbers, got real-valued weights: their sum does not say how "
-            "many rows there were. Give each window in parts, as a list of sketches."
+            "Expected sketches of rows that count as whole numbers, got real-valued weights: their sum does not say "
+            "how many rows there were. Give each window in parts, as a list of sketches."
         )
     few = min(before.count, after.count) < LEAST_WINDOW
     if statistic == "largest":

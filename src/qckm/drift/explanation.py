@@ -1,9 +1,9 @@
 """What has changed, cluster by cluster.
 
-Clusters explain the difference d of two sketches. If cluster k gains a share ε of the rows, d = ε(A_k − z), where A_k is
-the mean contribution of its rows and z that of all; if it moves by δ, d = α_k·ω·δ times the mean slope of the signature
-over its rows; rows of a new cluster add ε(A(c) − z) at some place c. All this is read off a cloud of points that
-reproduces the first sketch: rows of the reference, or points drawn from the clusters (decoding/cloud.py).
+Clusters explain the difference d of two sketches. If cluster k gains a share ε of the rows, d = ε(A_k − z), where A_k
+is the mean contribution of its rows and z that of all; if it moves by δ, d = α_k·ω·δ times the mean slope of the
+signature over its rows; rows of a new cluster add ε(A(c) − z) at some place c. All this is read off a cloud of points
+that reproduces the first sketch: rows of the reference, or points drawn from the clusters (decoding/cloud.py).
 
 Changes are added one at a time, the one that is least likely by chance first, until the next could be chance. What is
 least likely is measured with the covariance of the contributions: from half of the cloud to weigh measurements, from
@@ -12,7 +12,7 @@ the other half to tell how far estimates err. Errors take rows to be independent
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -34,6 +34,10 @@ ClustersLike: TypeAlias = int | Clustering | Model | npt.ArrayLike
 
 # Changes that are told at most: beyond, everything has changed.
 _MOST_CAUSES = 6
+# Steps of Newton's method to where a cluster has moved: the first is nearly there.
+_STEPS = 2
+# Rows around a place nearer to a centre than so many deviations are rows of that cluster, not of a new one.
+_APART = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,38 +132,63 @@ def explain(
     with one_thread():
         changes = Changes.of(cloud, before, after)
         witness = Witness.of(before, after, cloud)
-        causes = _select(changes, witness, cloud, level, rng)
+        _select(changes, witness, cloud.centers.shape[1], level, rng)
         weight_changes, weight_errors = changes.weights()
+        causes = _causes(changes, cloud, weight_changes, weight_errors)
     return Explanation(found.centers, cloud.shares, weight_changes, weight_errors, causes)
 
 
-def _select(
-    changes: Changes, witness: Witness, cloud: LabelledCloud, level: float, rng: np.random.Generator
-) -> tuple[Cause, ...]:
-    """Add the least likely change until the next could be chance; return all of them."""
-    n = cloud.centers.shape[1]
-    chosen: list[tuple[Literal["weight", "move", "new"], int | None, Floats | None, float]] = []
-    while len(chosen) < _MOST_CAUSES:
+def _select(changes: Changes, witness: Witness, n: int, level: float, rng: np.random.Generator) -> None:
+    """Add the least likely change until the next could be chance."""
+    while len(changes.chosen) < _MOST_CAUSES:
         options = changes.candidates()
         peak = witness.peak(changes, rng)
-        options.append(changes.rate("new", None, witness.column(peak), n + 1))
+        if changes.cloud.nearest(peak)[1] > _APART:
+            options.append(changes.rate("new", None, witness.column(peak), n + 1))
         best = max(options, key=lambda option: option.rank, default=None)
         if best is None or best.pvalue * len(options) > level or (best.kind == "new" and best.size <= 0):
             break
-        changes.add(best)
-        chosen.append((best.kind, best.cluster, peak if best.kind == "new" else None, best.pvalue))
+        changes.chosen.append(replace(best, place=peak if best.kind == "new" else None))
+        _settle(changes, witness, rng)
+
+
+def _causes(changes: Changes, cloud: LabelledCloud, weight_changes: Floats, weight_errors: Floats) -> tuple[Cause, ...]:
+    """Return the chosen changes as they are when all are fitted together."""
     causes = []
-    for (kind, cluster, peak, pvalue), (values, covariance) in zip(chosen, changes.estimates(), strict=True):
-        if kind == "move" and cluster is not None:
+    for option, (values, covariance) in zip(changes.chosen, changes.estimates(), strict=True):
+        kind, cluster, place = option.kind, option.cluster, option.place
+        if kind == "weight" and cluster is not None:
+            size, error = float(weight_changes[cluster]), float(weight_errors[cluster])
+        elif kind == "move" and cluster is not None:
             spread = cloud.spreads[cluster] * cloud.units
-            size = float(np.sqrt(((values / spread) ** 2).mean() * n))
-            way = values / spread / max(size, 1e-300)
-            error = float(np.sqrt(max((way / spread) @ covariance @ (way / spread), 0.0)))
-            causes.append(Cause(kind, cluster, size, error, cloud.centers[cluster] + values, pvalue))
+            moved = values if option.offset is None else values + option.offset
+            size = float(np.sqrt(((moved / spread) ** 2).sum()))
+            way = moved / spread / max(size, 1e-300) / spread
+            error, place = float(np.sqrt(max(way @ covariance @ way, 0.0))), cloud.centers[cluster] + moved
         else:
-            near = cluster if peak is None else cloud.nearest(peak)
-            causes.append(Cause(kind, near, float(values[0]), float(np.sqrt(covariance[0, 0])), peak, pvalue))
+            size, error = float(values[0]), float(np.sqrt(covariance[0, 0]))
+            cluster = None if place is None else cloud.nearest(place)[0]
+        causes.append(Cause(kind, cluster, size, error, place, option.pvalue))
     return tuple(causes)
+
+
+def _settle(changes: Changes, witness: Witness, rng: np.random.Generator) -> None:
+    """Look again where clusters have moved to and new rows are, now that all chosen changes explain their part."""
+    for _ in range(_STEPS):
+        fitted = zip(changes.chosen, changes.estimates(), strict=True)
+        changes.chosen = [
+            changes.follow(option, values) if option.kind == "move" else option for option, (values, _) in fitted
+        ]
+    for number, option in enumerate(changes.chosen):
+        if option.place is not None and len(changes.chosen) > 1:
+            del changes.chosen[number]
+            place = witness.polish(option.place, changes)
+            changes.chosen.insert(number, replace(option, place=place, columns=witness.column(place)))
+    changes.extra = [
+        witness.judges(option.place, float(values[0]), rng)
+        for option, (values, _) in zip(changes.chosen, changes.estimates(), strict=True)
+        if option.place is not None
+    ]
 
 
 def _as_clusters(clusters: Any, before: Sketch, reference: Reference | None, random_state: int) -> Clustering:

@@ -67,7 +67,7 @@ def _proportions(a: Sketch, b: Sketch) -> tuple[Floats, Floats]:
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = mean * (second / rows) * ((rows - both) / max(rows - 1, 1))
         deviations = np.where(variance > 0, (mine - mean) / np.sqrt(variance), 0.0)
-    pvalues = 2 * ndtr(-np.abs(deviations))
+    pvalues: Floats = np.asarray(2 * ndtr(-np.abs(deviations)))
     exact = (variance > 0) & (variance < _LARGE**2)
     # Only the least p-value counts: where one is small, those that cannot be are left as they are.
     near = np.abs(deviations) > 0.5 * min(4.0, float(np.abs(deviations).max(initial=0.0)))
@@ -85,8 +85,8 @@ def _tails(mine: Floats, both: Floats, first: float, second: float) -> Floats:
     x, total = np.where(below, first - mine, mine), np.where(below, first + second - both, both)
 
     def choose(n: Floats | float, k: Floats | float) -> Floats:
-        found: Floats = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
-        return found
+        found = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
+        return np.asarray(found, np.float64)
 
     term = np.exp(choose(first, x) + choose(second, total - x) - choose(first + second, total))
     tail = term.copy()
@@ -114,7 +114,7 @@ def _bounded(a: Sketch, b: Sketch) -> tuple[Floats, Floats]:
     tilt = np.sqrt(moved) * step / variance
     exponent = variance / step**2 * ((1 + tilt) * np.log1p(tilt) - tilt)
     deviations = np.sqrt(2 * np.maximum(exponent, 0.0))
-    return deviations, np.where(deviations > _TAIL, 2 * ndtr(-deviations), 1.0)
+    return deviations, np.where(deviations > _TAIL, np.asarray(2 * ndtr(-deviations)), 1.0)
 
 
 def _greatest_square(signature: Signature, halves: int) -> float:

@@ -1,16 +1,18 @@
 """Where rows have been added or taken away: the witness function, the difference of two densities as sketches see them.
 
-At each place c it is the correlation of the atom of c with the difference of the sketches. Rows that have come are hills
-of it, rows that have gone are valleys.
+At each place c it is the correlation of the atom of c with the difference of the sketches. Rows that have come are
+hills of it, rows that have gone are valleys.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from qckm.common.arrays import Floats
+from qckm.decoding.contributions import Contributions
 from qckm.decoding.held_out import Density, predict
 from qckm.decoding.sketch_model import SketchModel
 from qckm.drift.changes import Changes
@@ -20,6 +22,7 @@ from qckm.sketch import Sketch
 
 _STARTS = 90
 _PEAKS = 12
+_JUDGES = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +42,22 @@ class Witness:
 
     def column(self, place: Floats) -> Floats:
         """Return what rows at a place, spread as clusters typically are, add to the difference, (M, 1)."""
-        return (self._atoms(place[np.newaxis])[0] - self.mean)[:, np.newaxis]
+        column: Floats = self._atoms(place[np.newaxis])[0] - self.mean
+        return column[:, np.newaxis]
 
     def peak(self, changes: Changes, rng: np.random.Generator) -> Floats:
         """Return the place (n,) where rows would explain most of what the chosen changes leave over."""
         weighed = changes.left_over()
         starts = self._climbed(weighed, rng)
         best = max(starts, key=lambda place: self._gain(place, weighed, changes.whitening))
-        return self._polished(best, weighed, changes.whitening)
+        return self.polish(best, changes)
+
+    def judges(self, place: Floats, share: float, rng: np.random.Generator) -> Floats:
+        """Return contributions of new rows at a place, of a share of all: they vary, too, and no cloud has them."""
+        units = self.sketch.operator.units * self.spread
+        rows = place + units * rng.standard_normal((_JUDGES, place.size))
+        contributions = Contributions.of(self.sketch.operator, rows).matrix - self.mean
+        return np.asarray(np.sqrt(max(share, 0.0) / _JUDGES) * contributions)
 
     def _climbed(self, weighed: Floats, rng: np.random.Generator) -> Floats:
         """Return places (L, n) whose atoms correlate with a weighed difference (M,)."""
@@ -69,20 +80,23 @@ class Witness:
     def _gain(self, place: Floats, weighed: Floats, whitening: Whitening) -> float:
         """Return how much of the difference rows at a place explain: places where little varies must explain more."""
         column = self.column(place)[:, 0]
-        return max(float(column @ weighed), 0.0) / np.sqrt(max(whitening.form(column), 1e-300))
+        return float(max(column @ weighed, 0.0) / np.sqrt(max(whitening.form(column), 1e-300)))
 
-    def _polished(self, place: Floats, weighed: Floats, whitening: Whitening) -> Floats:
+    def polish(self, place: Floats, changes: Changes) -> Floats:
         """Return a place near another where the gain is greatest: what climbs above overshoots, away from clusters."""
         from scipy.optimize import minimize
 
+        weighed, whitening = changes.left_over(), changes.whitening
         units, (lower, upper) = self.sketch.operator.units * self.spread, self.sketch.coded_bounds
         first = max(self._gain(place, weighed, whitening), 1e-300)
-        found = minimize(
+        options: dict[str, Any] = {"maxiter": 30, "eps": 1e-3}
+        search: Any = minimize  # its types know no eps
+        found = search(
             lambda x: -self._gain(x * units, weighed, whitening) / first,
             place / units,
             method="L-BFGS-B",
-            bounds=list(zip(lower / units, upper / units, strict=True)),
-            options={"maxiter": 30, "eps": 1e-3},
+            bounds=list(zip((lower / units).tolist(), (upper / units).tolist(), strict=True)),
+            options=options,
         )
         return np.asarray(found.x * units)
 
