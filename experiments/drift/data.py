@@ -12,7 +12,7 @@ from decoder.datasets import real
 REAL = {"skin": "skin_segmentation", "walking": "walking_accelerometer", "kddcup99": "kddcup99_10pct"}
 NAMES = (*REAL, "uniform", "gaussians")
 K = 10
-_CENTERS = np.random.default_rng(7).normal(size=(K, 10)) * 1.5 * K ** (1 / 10)
+CENTERS = np.random.default_rng(7).normal(size=(K, 10)) * 1.5 * K ** (1 / 10)
 
 
 def draw(name: str, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -20,7 +20,7 @@ def draw(name: str, count: int, rng: np.random.Generator) -> np.ndarray:
     if name == "uniform":
         return rng.uniform(-1, 1, size=(count, 3))
     if name == "gaussians":
-        return _CENTERS[rng.integers(K, size=count)] + rng.normal(size=(count, 10))
+        return CENTERS[rng.integers(K, size=count)] + rng.normal(size=(count, 10))
     rows = real(REAL[name])[0]
     return rows[rng.choice(len(rows), count, replace=False)]
 

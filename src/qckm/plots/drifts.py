@@ -103,7 +103,7 @@ def witness(drift: Drift, ax: Axes | None = None, resolution: int = 200, colorba
             if cause.kind == "new" and cause.place is not None:
                 ax.plot(*cause.place, "k*", ms=13, **outlined)
             if cause.kind == "move" and cause.place is not None and cause.cluster is not None:
-                arrow = {"arrowstyle": "->", "lw": 2}
+                arrow = {"arrowstyle": "->", "lw": 2, "shrinkA": 0, "shrinkB": 0}
                 ax.annotate("", tuple(cause.place), tuple(centers[cause.cluster]), arrowprops=arrow, zorder=4)
     names = drift.before.operator.feature_names
     ax.set(xlabel=names[0] if names else "feature 0", ylabel=names[1] if names else "feature 1")
