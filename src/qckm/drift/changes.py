@@ -151,6 +151,16 @@ class Changes:
         parts = [slice(begin, end) for begin, end in pairwise(ends)]
         return [(values[part], covariance[part, part]) for part in parts]
 
+    def significances(self) -> list[float]:
+        """Return how likely each chosen change would be as large by chance, the others being there."""
+        from scipy.special import chdtrc
+
+        found = []
+        for option, (values, covariance) in zip(self.chosen, self.estimates(), strict=True):
+            moved = values if option.offset is None else values + option.offset
+            found.append(float(chdtrc(len(moved), moved @ _pseudo_inverse(covariance) @ moved)))
+        return found
+
     def weights(self) -> tuple[Floats, Floats]:
         """Return how much the share of each cluster has changed, moves and new rows apart, and the errors."""
         others = [option for option in self.chosen if option.kind != "weight"]

@@ -107,7 +107,7 @@ def compare(
     if clusters is not None:
         from qckm.drift.explanation import explain  # decoders take their time to import
 
-        explanation = explain(before, after, clusters, prepared, level, random_state)
+        explanation = explain(before, after, clusters, prepared, level, pvalue <= level, random_state)
     used = prepared is not None and name != "largest"
     return Drift(
         pvalue,

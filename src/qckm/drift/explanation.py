@@ -38,6 +38,8 @@ _MOST_CAUSES = 6
 _STEPS = 2
 # Rows around a place nearer to a centre than so many deviations are rows of that cluster, not of a new one.
 _APART = 1.0
+# New rows nearer to each other than so many deviations are the same, whose place was not yet right.
+_APART_FROM_NEW = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +99,7 @@ class Explanation:
         How much their shares have changed, with centres fixed, and the standard errors; NaN for clusters that no point
         of the cloud is near to.
     causes : tuple of Cause
-        The changes that chance does not explain, the least likely first.
+        The changes that chance does not explain, the least likely first; none where there is no drift.
     """
 
     centers: Floats
@@ -123,16 +125,23 @@ class Explanation:
 
 
 def explain(
-    before: Sketch, after: Sketch, clusters: Any, reference: Reference | None, level: float, random_state: int
+    before: Sketch,
+    after: Sketch,
+    clusters: Any,
+    reference: Reference | None,
+    level: float,
+    drifted: bool,
+    random_state: int,
 ) -> Explanation:
-    """Explain the difference of two sketches by changes of clusters."""
+    """Explain the difference of two sketches by changes of clusters; where there is no drift, by chance."""
     found = _as_clusters(clusters, before, reference, random_state)
     rng = np.random.default_rng(random_state)
     cloud = labelled_cloud(before, found, None if reference is None else reference.rows, rng)
     with one_thread():
         changes = Changes.of(cloud, before, after)
         witness = Witness.of(before, after, cloud)
-        _select(changes, witness, cloud.centers.shape[1], level, rng)
+        if drifted:
+            _select(changes, witness, cloud.centers.shape[1], level, rng)
         weight_changes, weight_errors = changes.weights()
         causes = _causes(changes, cloud, weight_changes, weight_errors)
     return Explanation(found.centers, cloud.shares, weight_changes, weight_errors, causes)
@@ -140,15 +149,22 @@ def explain(
 
 def _select(changes: Changes, witness: Witness, n: int, level: float, rng: np.random.Generator) -> None:
     """Add the least likely change until the next could be chance."""
-    while len(changes.chosen) < _MOST_CAUSES:
+    for _ in range(_MOST_CAUSES):
         options = changes.candidates()
         peak = witness.peak(changes, rng)
-        if changes.cloud.nearest(peak)[1] > _APART:
+        if changes.cloud.nearest(peak)[1] > _APART and witness.is_apart(peak, changes, _APART_FROM_NEW):
             options.append(changes.rate("new", None, witness.column(peak), n + 1))
         best = max(options, key=lambda option: option.rank, default=None)
         if best is None or best.pvalue * len(options) > level or (best.kind == "new" and best.size <= 0):
             break
         changes.chosen.append(replace(best, place=peak if best.kind == "new" else None))
+        _settle(changes, witness, rng)
+    # What was taken for one change may have become another's.
+    while changes.chosen:
+        unlikely = changes.significances()
+        if max(unlikely) <= level:
+            break
+        del changes.chosen[int(np.argmax(unlikely))]
         _settle(changes, witness, rng)
 
 
@@ -179,10 +195,11 @@ def _settle(changes: Changes, witness: Witness, rng: np.random.Generator) -> Non
         changes.chosen = [
             changes.follow(option, values) if option.kind == "move" else option for option, (values, _) in fitted
         ]
-    for number, option in enumerate(changes.chosen):
-        if option.place is not None and len(changes.chosen) > 1:
-            del changes.chosen[number]
-            place = witness.polish(option.place, changes)
+    for option in [option for option in changes.chosen if option.place is not None]:
+        number = changes.chosen.index(option)
+        del changes.chosen[number]
+        place = option.place if option.place is None else witness.polish(option.place, changes)
+        if place is not None and witness.is_apart(place, changes, _APART_FROM_NEW):
             changes.chosen.insert(number, replace(option, place=place, columns=witness.column(place)))
     changes.extra = [
         witness.judges(option.place, float(values[0]), rng)

@@ -45,6 +45,12 @@ class Witness:
         column: Floats = self._atoms(place[np.newaxis])[0] - self.mean
         return column[:, np.newaxis]
 
+    def is_apart(self, place: Floats, changes: Changes, distance: float) -> bool:
+        """Return whether a place is so many deviations or more from all new rows that were found."""
+        units = self.sketch.operator.units * self.spread
+        found = [option.place for option in changes.chosen if option.place is not None]
+        return all(float(np.linalg.norm((place - other) / units)) > distance for other in found)
+
     def peak(self, changes: Changes, rng: np.random.Generator) -> Floats:
         """Return the place (n,) where rows would explain most of what the chosen changes leave over."""
         weighed = changes.left_over()
