@@ -152,13 +152,17 @@ class Changes:
         return [(values[part], covariance[part, part]) for part in parts]
 
     def significances(self) -> list[float]:
-        """Return how likely each chosen change would be as large by chance, the others being there."""
+        """Return how likely each chosen change would be as large by chance, the others being there.
+
+        New rows of a share below 0 are none.
+        """
         from scipy.special import chdtrc
 
         found = []
         for option, (values, covariance) in zip(self.chosen, self.estimates(), strict=True):
             moved = values if option.offset is None else values + option.offset
-            found.append(float(chdtrc(len(moved), moved @ _pseudo_inverse(covariance) @ moved)))
+            likely = float(chdtrc(len(moved), moved @ _pseudo_inverse(covariance) @ moved))
+            found.append(1.0 if option.kind == "new" and values[0] <= 0 else likely)
         return found
 
     def weights(self) -> tuple[Floats, Floats]:

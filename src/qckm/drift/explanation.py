@@ -37,7 +37,7 @@ _MOST_CAUSES = 6
 # Steps of Newton's method to where a cluster has moved: the first is nearly there.
 _STEPS = 2
 # Rows around a place nearer to a centre than so many deviations are rows of that cluster, not of a new one.
-_APART = 1.0
+_APART = 2.0
 # New rows nearer to each other than so many deviations are the same, whose place was not yet right.
 _APART_FROM_NEW = 3.0
 
@@ -74,7 +74,11 @@ class Cause:
         if self.kind == "weight":
             verb = "gained" if self.size > 0 else "lost"
             return f"cluster {self.cluster} {verb} {abs(self.size):.2%} ± {self.error:.2%} of the rows"
-        where = "" if self.place is None else " " + np.array2string(self.place, precision=3, threshold=8)
+        where = (
+            ""
+            if self.place is None
+            else " " + np.array2string(self.place, precision=3, threshold=8, suppress_small=True)
+        )
         if self.kind == "move":
             return f"cluster {self.cluster} moved by {self.size:.2f} ± {self.error:.2f} deviations, to{where}"
         return f"{self.size:.2%} ± {self.error:.2%} of the rows are new, at{where}, nearest to cluster {self.cluster}"

@@ -42,7 +42,7 @@ def largest_difference(a: Sketch, b: Sketch) -> tuple[float, float]:
     else:
         deviations, pvalues = _bounded(a, b)
     least = int(np.argmin(pvalues))
-    return float(deviations[least]), sidak(float(pvalues[least]), len(pvalues))
+    return abs(float(deviations[least])), sidak(float(pvalues[least]), len(pvalues))
 
 
 def sidak(pvalue: float, tests: int) -> float:

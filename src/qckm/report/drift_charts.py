@@ -74,8 +74,10 @@ def draw_moves(found: Explanation, units: Floats) -> Html:
         if cause.kind == "move" and cause.cluster is not None:
             parts.append(_arrow(at[cause.cluster], np.array([x, y])))
         else:
-            star = {"x": f"{x:.1f}", "y": f"{y + 8:.1f}", "text_anchor": "middle", "fill": _RISEN}
-            parts.append(element("text", "★", element("title", cause.words()), style="font-size:24px", **star))
+            star = {"x": f"{x:.1f}", "y": f"{y + 8:.1f}", "text_anchor": "middle"}
+            parts.append(
+                element("text", "★", element("title", cause.words()), style=f"font-size:24px;fill:{_RISEN}", **star)
+            )
     return picture("Map of the clusters, those that moved, and new ones", HEIGHT, parts)
 
 
@@ -90,12 +92,13 @@ def draw_witness(found: WitnessMap) -> Html:
         parts.append(
             element(
                 "rect",
-                x=f"{column * width:.1f}",
-                y=f"{HEIGHT - (row + 1) * height:.1f}",
-                width=f"{width + 0.3:.1f}",
-                height=f"{height + 0.3:.1f}",
+                x=f"{column * width:.2f}",
+                y=f"{HEIGHT - (row + 1) * height:.2f}",
+                width=f"{width:.2f}",
+                height=f"{height:.2f}",
                 fill=_RISEN if share > 0 else _FALLEN,
                 fill_opacity=f"{abs(share):.2f}",
+                shape_rendering="crispEdges",  # else seams show between squares
             )
         )
     frame = element("rect", x=0, y=0, width=WIDTH, height=HEIGHT, fill="none", class_="axis")
