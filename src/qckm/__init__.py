@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from qckm import errors
-from qckm.decoding.calibration import Calibration, calibrate
-from qckm.decoding.decode import Clustering, decode
 from qckm.operator import signatures
 from qckm.operator.laws import Law
 from qckm.operator.signatures import Signature
@@ -16,6 +14,8 @@ from qckm.sketch.files import load
 from qckm.sources import engine_rows
 
 if TYPE_CHECKING:
+    from qckm.decoding.calibration import Calibration, calibrate
+    from qckm.decoding.decode import Clustering, decode
     from qckm.decoding.selection import ClusterCount, choose_n_clusters
     from qckm.drift.compare import compare
     from qckm.drift.explanation import Cause, Explanation
@@ -58,19 +58,23 @@ __all__ = [
     "sketch_by",
     "sketch_source",
 ]
-# Imported when first asked for: scikit-learn and pyarrow take their time.
+# Imported when first asked for: decoders, scikit-learn and pyarrow take their time.
 _LATE = {
+    "Calibration": "qckm.decoding.calibration",
     "Cause": "qckm.drift.explanation",
     "ClusterCount": "qckm.decoding.selection",
+    "Clustering": "qckm.decoding.decode",
     "CompressiveKMeans": "qckm.estimators.kmeans",
     "Drift": "qckm.drift.result",
     "DriftSeries": "qckm.drift.windows",
     "Explanation": "qckm.drift.explanation",
     "Model": "qckm.models",
     "Reference": "qckm.drift.reference",
+    "calibrate": "qckm.decoding.calibration",
     "choose_n_clusters": "qckm.decoding.selection",
     "compare": "qckm.drift.compare",
     "compare_windows": "qckm.drift.windows",
+    "decode": "qckm.decoding.decode",
     "load_model": "qckm.models",
     "open_source": "qckm.sources.opening",
     "sketch_by": "qckm.sketch.grouping",
