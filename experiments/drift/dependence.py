@@ -13,8 +13,8 @@ from decoder.datasets import real
 from drift.data import operator_of
 from drift.tables import Table
 
-WINDOWS = (500, 1000, 2000)
-PARTS = (5, 10, 20)
+WINDOWS = (1000, 500, 2000)
+PARTS = (10, 5)
 M = 300
 
 

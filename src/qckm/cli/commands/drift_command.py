@@ -9,6 +9,7 @@ import warnings
 from typing import Any, Literal
 
 import click
+import numpy as np
 
 from qckm.cli import sample_files, sketch_io
 from qckm.cli.console import Console, console_options
@@ -16,11 +17,12 @@ from qckm.cli.output_files import write_bytes
 from qckm.cli.paths import Input, Output
 from qckm.cli.terminal import show
 from qckm.drift.compare import compare
-from qckm.drift.reference import Reference
+from qckm.drift.reference import MOST_ROWS, Reference
 from qckm.drift.result import Drift
 from qckm.drift.windows import DriftSeries, compare_windows
 from qckm.errors import DriftWarning, QckmError
 from qckm.models import load_model
+from qckm.planning.sampling import draw_pilot_of
 from qckm.sketch import Sketch
 from qckm.sources.opening import paths_of
 
@@ -90,7 +92,10 @@ def command(
     operator = usual[0].operator
     prepared = None
     if reference is not None:
-        prepared = Reference.of(operator, sample_files.read_some(reference, operator, seed, console), seed)
+        source = sample_files.open_sample(reference, operator, console)
+        pilot = draw_pilot_of(source, np.random.default_rng(seed), MOST_ROWS)
+        rows = np.repeat(pilot.rows, pilot.weights.astype(np.intp), axis=0)  # equal rows come once, and count as many
+        prepared = Reference.of(operator, rows, seed)
     known: Any = load_model(model) if model is not None else clusters
     options: dict[str, Any] = {"statistic": statistic, "level": level, "random_state": seed}
     found: Drift | DriftSeries
