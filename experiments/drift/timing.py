@@ -1,5 +1,7 @@
-"""How long one comparison takes, m = 1000 (M = 2000), beside tests of the rows; medians of up to 30, processor time
-of one thread: the machine was shared."""
+"""How long one comparison takes, m = 1000 (M = 2000), beside tests of the rows.
+
+Medians of up to 30, processor time of one thread: the machine was shared.
+"""
 
 from __future__ import annotations
 

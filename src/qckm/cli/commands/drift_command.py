@@ -94,8 +94,7 @@ def command(
     if reference is not None:
         source = sample_files.open_sample(reference, operator, console)
         pilot = draw_pilot_of(source, np.random.default_rng(seed), MOST_ROWS)
-        rows = np.repeat(pilot.rows, pilot.weights.astype(np.intp), axis=0)  # equal rows come once, and count as many
-        prepared = Reference.of(operator, rows, seed)
+        prepared = Reference.of(operator, pilot.repeated(MOST_ROWS), seed)
     known: Any = load_model(model) if model is not None else clusters
     options: dict[str, Any] = {"statistic": statistic, "level": level, "random_state": seed}
     found: Drift | DriftSeries
