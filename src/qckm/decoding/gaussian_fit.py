@@ -2,8 +2,8 @@
 
 Unknowns are x = (logarithms of the weights, means, entries of the covariances' factors): every x is a mixture, and the
 weights of each sum to 1. Levenberg and Marquardt's method is at a minimum after some tens of steps, where one that
-knows gradients only takes hundreds: covariances of many columns are badly conditioned. Of so many unknowns that its
-matrices do not fit, L-BFGS takes those hundreds.
+knows gradients only takes hundreds: covariances of many columns are badly conditioned. Of so many unknowns that a step
+takes a second, L-BFGS takes those hundreds, which are then quicker.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from qckm.decoding.gaussian_atoms import Atoms, Measured
 from qckm.decoding.gaussian_shapes import Shape
 
 # A fit is done where a step brings less than this share of the misfit; or after so many steps.
-_TOLERANCE, _MOST_STEPS = 1e-6, 200
-# Derivatives in bytes, beyond which L-BFGS takes over.
-_MOST_DERIVATIVES = 1 << 28
+_TOLERANCE, _MOST_STEPS = 1e-5, 200
+# Operations of a step, beyond which L-BFGS takes over: a second's worth or so. Its options:
+_MOST_OPERATIONS = 1e9
+_OPTIONS = {"maxiter": 2000, "maxfun": 4000, "maxcor": 30, "ftol": 1e-7, "gtol": 1e-10}
 # Weights are kept above this: the logarithm of nothing is not a number.
 _LEAST_WEIGHT = 1e-12
 
@@ -67,7 +68,7 @@ class Problem:
         return Gaussians(weights / weights.sum(), x[K : K + K * n].reshape(K, n), entries)
 
     def residual(self, gaussians: Gaussians) -> tuple[Floats, Atoms, Floats]:
-        """Return what clusters add beyond the sketch (s, m), their atoms, and the frequencies along the factors."""
+        """Return what clusters add beyond the sketch (s, m), their atoms, and the frequencies along the axes."""
         blurs, along = self.shape.blurs(gaussians.entries)
         atoms = self.measured.atoms(gaussians.means, blurs)
         return np.tensordot(gaussians.weights, atoms.values, 1) - self.measured.z, atoms, along
@@ -79,7 +80,7 @@ class Problem:
         middle = np.tensordot(gaussians.weights, values, 1)
         by_weights = weights * (values - middle)
         by_means = (weights * by_phase)[:, np.newaxis] * self.measured.frequencies[:, np.newaxis]
-        reach = along[:, self.shape.columns] * self.shape.frequencies[self.shape.rows]
+        reach = self.shape.derivatives(gaussians.entries, along)
         by_entries = (weights * by_blur)[:, np.newaxis] * reach[:, :, np.newaxis]
         size = self.measured.z.size
         return np.concatenate([part.reshape(-1, size) for part in (by_weights, by_means, by_entries)])
@@ -92,14 +93,13 @@ class Problem:
         of_weights = weights * (of_weights - weights @ of_weights)
         turned = weights[:, np.newaxis] * np.einsum("ksm,sm->km", by_phase, left)
         blurred = weights[:, np.newaxis] * np.einsum("ksm,sm->km", by_blur, left)
-        of_factors = self.shape.frequencies @ (along * blurred[:, np.newaxis]).transpose(0, 2, 1)
-        of_entries = of_factors[:, self.shape.rows, self.shape.columns]
+        of_entries = self.shape.gradient(gaussians.entries, along, blurred)
         return np.concatenate([of_weights, (turned @ self.measured.frequencies.T).ravel(), of_entries.ravel()])
 
     def fit(self, start: Gaussians, most_steps: int = _MOST_STEPS) -> Fit:
         """Descend from a start to a minimum of the misfit."""
         x = self.pack(start)
-        if 8 * x.size * self.measured.z.size > _MOST_DERIVATIVES:
+        if float(x.size) ** 2 * self.measured.z.size > _MOST_OPERATIONS:
             return self._fit_by_gradients(x)
         return self._fit_by_derivatives(x, most_steps)
 
@@ -142,8 +142,7 @@ class Problem:
             left, atoms, along = self.residual(gaussians)
             return float((left**2).sum()), 2 * self.gradient(gaussians, atoms, along, left)
 
-        options = {"maxiter": 500, "maxfun": 1000, "maxcor": 20, "ftol": 1e-8}
-        found = minimize(misfit, x, jac=True, method="L-BFGS-B", options=options)
+        found = minimize(misfit, x, jac=True, method="L-BFGS-B", options=_OPTIONS)
         return Fit(self.unpack(found.x), float(found.fun), int(found.nfev))
 
 

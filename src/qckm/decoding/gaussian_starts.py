@@ -37,27 +37,25 @@ _MOVE, _VARIANCE_LEFT = 0.8, 0.25
 _FEW_COLUMNS = 4
 
 
-def starts(problem: Problem, kind: str, hints: Hints | None, n_init: int, rng: np.random.Generator) -> Iterator[Gaussians]:
-    """Yield starts, those that are most likely to be right, and quick, first."""
+def starts(
+    problem: Problem, kind: str, hints: Hints | None, n_init: int, rng: np.random.Generator
+) -> Iterator[Gaussians]:
+    """Yield starts from the sketch alone, those that are most likely to be right, and quick, first."""
     seed = int(rng.integers(2**31))
-    if hints is not None and hints.rows is not None and hints.weights is not None:
-        cloud = Cloud.calibrated(problem.measured.sketch, hints.rows, hints.weights)
-        yield cluster_points(problem, kind, cloud.points, cloud.weights, n_init, rng)
     if problem.measured.n_features >= _FEW_COLUMNS or problem.n_clusters == 1:
         yield split_up(problem, rng)
     decoded = _decoded(problem, hints, n_init, seed)
     yield _round_clusters(problem, decoded)
-    points = _around(problem, decoded, rng)
-    cloud = Cloud.calibrated(problem.measured.sketch, points)
-    yield cluster_points(problem, kind, cloud.points, cloud.weights, n_init, rng)
+    cloud = Cloud.calibrated(problem.measured.sketch, _around(problem, decoded, rng))
+    yield cluster_points(problem, kind, cloud.points, cloud.weights, n_init, rng)[0]
     if 1 < problem.n_clusters and problem.measured.n_features < _FEW_COLUMNS:
         yield split_up(problem, rng)
 
 
 def cluster_points(
     problem: Problem, kind: str, points: Floats, weights: Floats, n_init: int, rng: np.random.Generator
-) -> Gaussians:
-    """Return the clusters that EM finds in points (P, n), in data units, of these weights."""
+) -> tuple[Gaussians, float]:
+    """Return the clusters that EM finds in points (P, n), in data units, of these weights; and their likelihood."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture
 
@@ -75,7 +73,8 @@ def cluster_points(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a start need not be at rest
         found.fit(chosen)
-    return Gaussians(found.weights_, found.means_, problem.shape.entries(_matrices(found.covariances_, kind, chosen)))
+    entries = problem.shape.entries(_matrices(found.covariances_, kind, chosen))
+    return Gaussians(found.weights_, found.means_, entries), float(found.lower_bound_)
 
 
 def one_for_all(problem: Problem) -> Fit:

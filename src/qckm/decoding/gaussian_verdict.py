@@ -50,12 +50,12 @@ def judge(problem: Problem, fit: Fit, rng: np.random.Generator) -> Verdict:
     rows = measured.to_centers(draw(problem, gaussians, _ROWS, rng))
     contributions = Contributions.of(measured.sketch.operator, rows).matrix.astype(np.float64)
     _, atoms, along = problem.residual(gaussians)
-    left = _across(problem.derivatives(gaussians, atoms, along), contributions - contributions.mean(axis=0))
-    products = left @ left.T
+    derivatives = problem.derivatives(gaussians, atoms, along)
+    products = _products_across(derivatives, contributions - contributions.mean(axis=0))
     squares = np.diag(products)
     # The trace of the covariance, and that of its square from the products of different rows.
-    trace = squares.sum() / (len(left) - 1)
-    of_square = max((products**2).sum() - (squares**2).sum(), 0.0) / (len(left) * (len(left) - 1))
+    trace = squares.sum() / (_ROWS - 1)
+    of_square = max((products**2).sum() - (squares**2).sum(), 0.0) / (_ROWS * (_ROWS - 1))
     by_chance = (trace + _BY_CHANCE * np.sqrt(2 * of_square)) / measured.count
     return Verdict(fit.misfit, max(float(by_chance), slight))
 
@@ -69,10 +69,10 @@ def draw(problem: Problem, gaussians: Gaussians, count: int, rng: np.random.Gene
     return drawn
 
 
-def _across(derivatives: Floats, contributions: Floats) -> Floats:
-    """Return the part of contributions (rows, M) that is across the derivatives (unknowns, M)."""
-    sizes = np.maximum(np.linalg.norm(derivatives, axis=1, keepdims=True), 1e-300)
-    values, vectors = np.linalg.eigh((derivatives / sizes) @ (derivatives / sizes).T)
+def _products_across(derivatives: Floats, contributions: Floats) -> Floats:
+    """Return the products (rows, rows) of the parts of contributions (rows, M) across the derivatives (unknowns, M)."""
+    scaled = derivatives / np.maximum(np.linalg.norm(derivatives, axis=1, keepdims=True), 1e-300)
+    values, vectors = np.linalg.eigh(scaled @ scaled.T)
     kept = values > _LEAST_MOVE * values[-1]
-    basis = (vectors[:, kept] / np.sqrt(values[kept])).T @ (derivatives / sizes)
-    return np.asarray(contributions - (contributions @ basis.T) @ basis)
+    along = (contributions @ scaled.T) @ (vectors[:, kept] / np.sqrt(values[kept]))
+    return np.asarray(contributions @ contributions.T - along @ along.T)

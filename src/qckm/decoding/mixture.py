@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.common.blas import one_thread
 from qckm.common.random import spawn
+from qckm.decoding.cloud import Cloud
 from qckm.decoding.decode import require_sketch
 from qckm.decoding.gaussian_atoms import Measured
 from qckm.decoding.gaussian_fit import Fit, Problem
@@ -26,6 +27,8 @@ COVARIANCE_TYPES = ("spherical", "diag", "full")
 _LEAST_AN_UNKNOWN = 2
 # Measurements an unknown that are taken unless other numbers are asked for; and frequencies at least.
 _USUAL_AN_UNKNOWN, _LEAST_FREQUENCIES = 6, 100
+# How often EM looks for clusters of the rows that explain the sketch.
+_TRIES_WITH_ROWS = 2
 # Of a sketch of less energy than this times its sampling noise, wrong clusters explain the rest within chance.
 _AUDIBLE = 10.0
 POOR_MIXTURE = (
@@ -94,20 +97,61 @@ def fit_mixture(
     measured = Measured.of(sketch)
     problem = Problem(measured, _shape(measured, covariance_type), n_components)
     with one_thread():
-        best, explained, evaluations = None, False, 0
-        for start in starts(problem, covariance_type, hints, n_init, for_starts):
-            fit = problem.fit(start)
-            evaluations += fit.n_evaluations
-            if best is None or fit.misfit < best.misfit:
-                best, explained = fit, judge(problem, fit, for_verdict).explained
-            if explained:
-                break
-    assert best is not None  # there is always a start
+        task = _Task(problem, covariance_type, hints, n_init, for_starts, for_verdict)
+        best, explained = _fit_with_rows(task) or _fit_sketch_alone(task)
     audible = measured.energy() > _AUDIBLE * sketch.sampling_noise() * sketch.count / measured.count
-    found = _in_data_units(problem, best, covariance_type, explained and audible, evaluations)
+    found = _in_data_units(problem, best, covariance_type, explained and audible)
     if not found.converged:
         warn(POOR_MIXTURE, PoorFitWarning)
     return found
+
+
+class _Task(NamedTuple):
+    """A problem, what helps with it, and dice."""
+
+    problem: Problem
+    covariance_type: str
+    hints: Hints | None
+    n_init: int
+    for_starts: np.random.Generator
+    for_verdict: np.random.Generator
+
+
+def _fit_with_rows(task: _Task) -> tuple[Fit, bool] | None:
+    """Fit from the clusters of rows; None where there are none, or where they cannot reproduce the sketch.
+
+    Where K Gaussians explain the sketch, least squares know more than the rows. Where none do, it settles for clusters
+    whose likelihood may be poor: then those of the rows, calibrated, are better (experiments/mixtures.py).
+    """
+    problem, kind, hints, n_init, rng, for_verdict = task
+    if hints is None or hints.rows is None or hints.weights is None:
+        return None
+    cloud = Cloud.calibrated(problem.measured.sketch, hints.rows, hints.weights)
+    if not cloud.solution.matches(problem.measured.count):
+        return None
+    of_rows, evaluations = [], 0
+    for _ in range(_TRIES_WITH_ROWS):
+        start, likelihood = cluster_points(problem, kind, cloud.points, cloud.weights, n_init, rng)
+        fit = problem.fit(start)
+        evaluations += fit.n_evaluations
+        if judge(problem, fit, for_verdict).explained:
+            return fit._replace(n_evaluations=evaluations), True
+        of_rows.append((likelihood, start))
+    start = max(of_rows, key=lambda one: one[0])[1]
+    return Fit(start, float((problem.residual(start)[0] ** 2).sum()), evaluations), False
+
+
+def _fit_sketch_alone(task: _Task) -> tuple[Fit, bool]:
+    """Fit from start after start, until the sketch is explained; return the fit of the least misfit."""
+    problem, kind, hints, n_init, rng, for_verdict = task
+    fits: list[Fit] = []
+    for start in starts(problem, kind, hints, n_init, rng):
+        fits.append(problem.fit(start))
+        if judge(problem, fits[-1], for_verdict).explained:
+            break
+    best = min(fits, key=lambda fit: fit.misfit)
+    evaluations = sum(fit.n_evaluations for fit in fits)
+    return best._replace(n_evaluations=evaluations), judge(problem, best, for_verdict).explained
 
 
 def _require_measurements(sketch: Sketch, n_components: int, covariance_type: str) -> None:
@@ -141,7 +185,7 @@ def _shape(measured: Measured, covariance_type: str) -> Shape:
     return Shape.full(measured.frequencies) if covariance_type == "full" else Shape.diag(measured.frequencies)
 
 
-def _in_data_units(problem: Problem, fit: Fit, kind: str, converged: bool, evaluations: int) -> FittedMixture:
+def _in_data_units(problem: Problem, fit: Fit, kind: str, converged: bool) -> FittedMixture:
     measured, gaussians = problem.measured, fit.gaussians
     order = np.argsort(-gaussians.weights, kind="stable")
     covariances = problem.shape.covariances(gaussians.entries[order]) * np.multiply.outer(measured.length, measured.length)
@@ -156,5 +200,5 @@ def _in_data_units(problem: Problem, fit: Fit, kind: str, converged: bool, evalu
         objective=fit.misfit,
         explained=1 - fit.misfit / energy if energy > 0 else 0.0,
         converged=converged,
-        n_iter=evaluations,
+        n_iter=fit.n_evaluations,
     )
