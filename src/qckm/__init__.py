@@ -17,7 +17,9 @@ from qckm.sources import engine_rows
 
 if TYPE_CHECKING:
     from qckm.decoding.selection import ClusterCount, choose_n_clusters
+    from qckm.estimators.gaussian_mixture import CompressiveGaussianMixture
     from qckm.estimators.kmeans import CompressiveKMeans
+    from qckm.estimators.pca import CompressivePCA
     from qckm.models import Model, load_model
     from qckm.sketch.grouping import sketch_by
     from qckm.sketch.runs import sketch_source
@@ -28,7 +30,9 @@ __all__ = [
     "Calibration",
     "ClusterCount",
     "Clustering",
+    "CompressiveGaussianMixture",
     "CompressiveKMeans",
+    "CompressivePCA",
     "Law",
     "Model",
     "Signature",
@@ -49,7 +53,9 @@ __all__ = [
 # Imported when first asked for: scikit-learn and pyarrow take their time.
 _LATE = {
     "ClusterCount": "qckm.decoding.selection",
+    "CompressiveGaussianMixture": "qckm.estimators.gaussian_mixture",
     "CompressiveKMeans": "qckm.estimators.kmeans",
+    "CompressivePCA": "qckm.estimators.pca",
     "Model": "qckm.models",
     "choose_n_clusters": "qckm.decoding.selection",
     "load_model": "qckm.models",

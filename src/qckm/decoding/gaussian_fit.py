@@ -17,8 +17,8 @@ from qckm.common.arrays import Floats
 from qckm.decoding.gaussian_atoms import Atoms, Measured
 from qckm.decoding.gaussian_shapes import Shape
 
-# A fit is done where a step brings less than this share of the misfit; or after so many steps.
-_TOLERANCE, _MOST_STEPS = 1e-5, 200
+# A fit is done where each of three steps brings less than this share of the misfit; or after so many steps.
+_TOLERANCE, _RESTING, _MOST_STEPS = 1e-5, 3, 200
 # Operations of a step, beyond which L-BFGS takes over: a second's worth or so. Its options:
 _MOST_OPERATIONS = 1e9
 _OPTIONS = {"maxiter": 2000, "maxfun": 4000, "maxcor": 30, "ftol": 1e-7, "gtol": 1e-10}
@@ -104,7 +104,7 @@ class Problem:
         return self._fit_by_derivatives(x, most_steps)
 
     def _fit_by_derivatives(self, x: Floats, most_steps: int) -> Fit:
-        damping, factor, evaluations = 1e-3, 2.0, 1
+        damping, factor, evaluations, resting = 1e-3, 2.0, 1, 0
         gaussians = self.unpack(x)
         left, atoms, along = self.residual(gaussians)
         value = float((left**2).sum())
@@ -130,7 +130,8 @@ class Problem:
             brought = (value - new_value) / max(value, 1e-300)
             x, gaussians, left, atoms, along, value = x - step, tried, new_left, new_atoms, new_along, new_value
             damping, factor = max(damping * max(1 / 3, 1 - (2 * gain - 1) ** 3), 1e-12), 2.0
-            if brought < _TOLERANCE:
+            resting = resting + 1 if brought < _TOLERANCE else 0
+            if resting == _RESTING:
                 break
         return Fit(gaussians, value, evaluations)
 

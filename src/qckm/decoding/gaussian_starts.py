@@ -42,13 +42,16 @@ def starts(
 ) -> Iterator[Gaussians]:
     """Yield starts from the sketch alone, those that are most likely to be right, and quick, first."""
     seed = int(rng.integers(2**31))
-    if problem.measured.n_features >= _FEW_COLUMNS or problem.n_clusters == 1:
+    if problem.n_clusters == 1:
+        yield one_for_all(problem).gaussians
+        return
+    if problem.measured.n_features >= _FEW_COLUMNS:
         yield split_up(problem, rng)
     decoded = _decoded(problem, hints, n_init, seed)
     yield _round_clusters(problem, decoded)
     cloud = Cloud.calibrated(problem.measured.sketch, _around(problem, decoded, rng))
     yield cluster_points(problem, kind, cloud.points, cloud.weights, n_init, rng)[0]
-    if 1 < problem.n_clusters and problem.measured.n_features < _FEW_COLUMNS:
+    if problem.measured.n_features < _FEW_COLUMNS:
         yield split_up(problem, rng)
 
 

@@ -19,8 +19,9 @@ from qckm.decoding.gaussian_fit import Fit, Gaussians, Problem
 _ROWS = 400
 # How many standard deviations chance may add …
 _BY_CHANCE = 4.0
-# … and what the model leaves out (rounding, harmonics beyond the last) may, of the sketch's energy.
-_LEFT_OUT = 1e-4
+# … and what the model leaves out (the rounding of rows, harmonics beyond the last) may, of the sketch's energy. It is
+# less than this, and so much is less than chance leaves up to some million rows.
+_LEFT_OUT = 1e-6
 # Arithmetic always has some noise, rows that are all alike have none. A measurement:
 _LEAST = 1e-9
 # Directions in which unknowns move the sketch by less than this share of the most, squared, they hardly move it in.

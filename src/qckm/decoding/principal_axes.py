@@ -8,7 +8,6 @@ of a mixture that was fitted to it.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +21,7 @@ from qckm.decoding.decode import require_sketch
 from qckm.decoding.gaussian_atoms import Measured
 from qckm.decoding.gaussian_fit import Fit, Gaussians, Problem
 from qckm.decoding.gaussian_shapes import Shape
-from qckm.decoding.gaussian_starts import one_for_all, starts
+from qckm.decoding.gaussian_starts import one_for_all, split_up
 from qckm.decoding.gaussian_verdict import judge
 from qckm.errors import DecodeError, PoorFitWarning, warn
 from qckm.planning.hints import Hints
@@ -106,10 +105,7 @@ def _fit(
         mixture = Problem(measured, Shape.diag(measured.frequencies), clusters)
         if measured.z.size < _MEASUREMENTS_AN_UNKNOWN * mixture.unknowns or clusters > measured.count:
             break
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PoorFitWarning)
-            start = next(starts(mixture, "diag", hints, 1, rng))
-        other = mixture.fit(start)
+        other = mixture.fit(split_up(mixture, rng))
         if other.misfit < fit.misfit:
             problem, fit = mixture, other
             explained = judge(problem, fit, for_verdict).explained
