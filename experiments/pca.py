@@ -2,7 +2,8 @@
 
 A Gaussian of r axes (standard deviations from 3 to 2) and noise of 0.5 in n columns, 20 000 rows. One bit beside full
 precision (the exponential signature); beside both, PCA on as many rows as have the bytes of the sketch (its sums as
-float64). Success is a sine of 0.1 or less. No row is used (`init="sketch"`). Developed on seeds from 1000.
+float64). Success is a sine of 0.1 or less. No row is used (`init="sketch"`). Developed on seeds from 1000; seeds below
+10 were looked at before the last change, so that those from 10 are reported.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def trial(n: int, r: int, m: int, seed: int, signature: str) -> tuple[object, ..
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, nargs=2, default=[0, 5], metavar=("FROM", "TO"))
+    parser.add_argument("--seeds", type=int, nargs=2, default=[10, 15], metavar=("FROM", "TO"))
     parser.add_argument("--large", action="store_true", help="n = 100, r = 10 as well, one seed")
     args = parser.parse_args()
     warnings.simplefilter("ignore")

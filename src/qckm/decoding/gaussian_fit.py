@@ -9,7 +9,7 @@ takes a second, L-BFGS takes those hundreds, which are then quicker.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from qckm.decoding.gaussian_shapes import Shape
 _TOLERANCE, _RESTING, _MOST_STEPS = 1e-5, 3, 200
 # Operations of a step, beyond which L-BFGS takes over: a second's worth or so. Its options:
 _MOST_OPERATIONS = 1e9
-_OPTIONS = {"maxiter": 2000, "maxfun": 4000, "maxcor": 30, "ftol": 1e-7, "gtol": 1e-10}
+_OPTIONS: Any = {"maxiter": 2000, "maxfun": 4000, "maxcor": 30, "ftol": 1e-7, "gtol": 1e-10}
 # Weights are kept above this: the logarithm of nothing is not a number.
 _LEAST_WEIGHT = 1e-12
 
@@ -154,5 +154,5 @@ def _solve(gram: Floats, damping: Floats, slope: Floats) -> Floats:
     try:
         step: Floats = cho_solve(cho_factor(damped), slope)
     except LinAlgError:
-        step = np.linalg.lstsq(damped, slope)[0]
+        step = np.asarray(np.linalg.lstsq(damped, slope, rcond=None)[0], np.float64)
     return step

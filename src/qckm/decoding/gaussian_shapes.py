@@ -16,7 +16,7 @@ from qckm.common.arrays import Floats
 
 # The least standard deviation of a cluster in any direction, in scales of the sketch: 1/rms of a frequency's component.
 # A cluster so narrow damps the seventh harmonic by 1 %. Nothing found depends on it where clusters are wider, and what
-# is narrower is given this width (experiments/mixtures.py, `floor`).
+# is narrower is given this width (docs/guide/mixtures.md).
 _LEAST_DEVIATION = 0.02
 
 
@@ -46,25 +46,25 @@ class Shape:
 
     @classmethod
     def full(cls, frequencies: Floats) -> Shape:
-        """Any covariance: L is a lower triangle."""
+        """Return the shape of any covariance: L is a lower triangle."""
         n = len(frequencies)
         return cls(*np.tril_indices(n), n, False, frequencies, np.ones(n))
 
     @classmethod
     def diag(cls, frequencies: Floats) -> Shape:
-        """A variance for each column."""
+        """Return the shape with a variance for each column."""
         none = np.zeros(0, np.intp)
         return cls(none, none, 0, True, frequencies, np.ones(len(frequencies)))
 
     @classmethod
     def spherical(cls, frequencies: Floats, across: Floats) -> Shape:
-        """One variance for all columns."""
+        """Return the shape with one variance for all columns."""
         norms = np.sqrt(((frequencies * across[:, np.newaxis]) ** 2).sum(axis=0, keepdims=True))
         return replace(cls.diag(norms), across=across)
 
     @classmethod
     def low_rank(cls, frequencies: Floats, rank: int) -> Shape:
-        """A few axes, the columns of V, and a variance for each column of the data."""
+        """Return the shape with a few axes, the columns of V, and a variance for each column of the data."""
         n = len(frequencies)
         rows, columns = np.indices((n, rank)).reshape(2, -1)
         return cls(rows, columns, rank, True, frequencies, np.ones(n))

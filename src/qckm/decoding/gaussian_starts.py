@@ -12,6 +12,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -56,7 +57,13 @@ def starts(
 
 
 def cluster_points(
-    problem: Problem, kind: str, points: Floats, weights: Floats, n_init: int, rng: np.random.Generator
+    problem: Problem,
+    kind: str,
+    points: Floats,
+    weights: Floats,
+    n_init: int,
+    rng: np.random.Generator,
+    begin: Literal["kmeans", "k-means++"] = "kmeans",
 ) -> tuple[Gaussians, float]:
     """Return the clusters that EM finds in points (P, n), in data units, of these weights; and their likelihood."""
     from sklearn.exceptions import ConvergenceWarning
@@ -70,6 +77,7 @@ def cluster_points(
         problem.n_clusters,
         covariance_type=kind,
         n_init=_RUNS * n_init,
+        init_params=begin,
         reg_covar=problem.shape.floor,
         random_state=int(rng.integers(2**31)),
     )
@@ -86,7 +94,9 @@ def one_for_all(problem: Problem) -> Fit:
     lower, upper = map(problem.measured.to_points, problem.measured.sketch.coded_bounds)
     middles = ((lower + upper) / 2, np.clip(np.zeros_like(lower), lower, upper))
     tries = [
-        Gaussians(np.ones(1), middle[np.newaxis], problem.shape.entries(np.diag((share * (upper - lower)) ** 2)[np.newaxis]))
+        Gaussians(
+            np.ones(1), middle[np.newaxis], problem.shape.entries(np.diag((share * (upper - lower)) ** 2)[np.newaxis])
+        )
         for middle in middles
         for share in _SHARES_OF_BOX
     ]
@@ -126,7 +136,12 @@ def _decoded(problem: Problem, hints: Hints | None, n_init: int, seed: int) -> C
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorFitWarning)  # it is a start, and is judged as one
         return decode_hinted(
-            problem.measured.sketch, problem.n_clusters, told, "auto" if told else "sketch", n_init=n_init, random_state=seed
+            problem.measured.sketch,
+            problem.n_clusters,
+            told,
+            "auto" if told else "sketch",
+            n_init=n_init,
+            random_state=seed,
         )
 
 

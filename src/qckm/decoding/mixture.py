@@ -27,13 +27,13 @@ COVARIANCE_TYPES = ("spherical", "diag", "full")
 _LEAST_AN_UNKNOWN = 2
 # Measurements an unknown that are taken unless other numbers are asked for; and frequencies at least.
 _USUAL_AN_UNKNOWN, _LEAST_FREQUENCIES = 6, 100
-# How often EM looks for clusters of the rows that explain the sketch.
-_TRIES_WITH_ROWS = 2
+# Where EM begins to look for clusters of the rows that explain the sketch, one after the other.
+_TRIES_WITH_ROWS: tuple[Literal["kmeans", "k-means++"], ...] = ("kmeans", "k-means++", "k-means++")
 # Of a sketch of less energy than this times its sampling noise, wrong clusters explain the rest within chance.
 _AUDIBLE = 10.0
 POOR_MIXTURE = (
-    "The mixture does not reproduce the sketch: it may be wrong. Its clusters may not be Gaussian, or there are more of "
-    "them. More components, another covariance_type, more frequencies, another scale or a larger n_init may help."
+    "The mixture does not reproduce the sketch: it may be wrong. Clusters may not be Gaussian, or there are more of them. "
+    "More components, another covariance_type, more frequencies, another scale or a larger n_init may help."
 )
 
 
@@ -130,8 +130,8 @@ def _fit_with_rows(task: _Task) -> tuple[Fit, bool] | None:
     if not cloud.solution.matches(problem.measured.count):
         return None
     of_rows, evaluations = [], 0
-    for _ in range(_TRIES_WITH_ROWS):
-        start, likelihood = cluster_points(problem, kind, cloud.points, cloud.weights, n_init, rng)
+    for begin in _TRIES_WITH_ROWS:
+        start, likelihood = cluster_points(problem, kind, cloud.points, cloud.weights, n_init, rng, begin)
         fit = problem.fit(start)
         evaluations += fit.n_evaluations
         if judge(problem, fit, for_verdict).explained:
@@ -170,9 +170,9 @@ def _require_measurements(sketch: Sketch, n_components: int, covariance_type: st
         needed = -(-_LEAST_AN_UNKNOWN * unknowns // measurements_each)
         raise DecodeError(
             f"{n_components} {covariance_type} Gaussian(s) of {operator.n_features} columns have {unknowns} unknowns, "
-            f"and need at least {_LEAST_AN_UNKNOWN * unknowns} measurements: got {operator.n_measurements}. Sketch with "
-            f"n_frequencies >= {needed} ({-(-_USUAL_AN_UNKNOWN * unknowns // measurements_each)} is usual), or fit fewer "
-            "components or simpler covariances.",
+            f"and need at least {_LEAST_AN_UNKNOWN * unknowns} measurements: got {operator.n_measurements}. Sketch "
+            f"with n_frequencies >= {needed} ({-(-_USUAL_AN_UNKNOWN * unknowns // measurements_each)} is usual), "
+            "or fit fewer components or simpler covariances.",
             about="frequencies",
         )
 
@@ -188,7 +188,9 @@ def _shape(measured: Measured, covariance_type: str) -> Shape:
 def _in_data_units(problem: Problem, fit: Fit, kind: str, converged: bool) -> FittedMixture:
     measured, gaussians = problem.measured, fit.gaussians
     order = np.argsort(-gaussians.weights, kind="stable")
-    covariances = problem.shape.covariances(gaussians.entries[order]) * np.multiply.outer(measured.length, measured.length)
+    covariances = problem.shape.covariances(gaussians.entries[order]) * np.multiply.outer(
+        measured.length, measured.length
+    )
     if kind != "full":
         covariances = np.diagonal(covariances, axis1=1, axis2=2)
         covariances = covariances.mean(axis=1) if kind == "spherical" else covariances.copy()

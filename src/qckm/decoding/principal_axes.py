@@ -116,7 +116,6 @@ def _fit(
 
 def fit_low_rank(measured: Measured, rank: int, rng: np.random.Generator) -> tuple[Fit, Problem, bool]:
     """Fit one Gaussian of mean, `rank` axes and a variance for each column; tell whether it explains the sketch."""
-    n = measured.n_features
     round_one = Problem(measured, Shape.diag(measured.frequencies), 1)
     begun = one_for_all(round_one)
     problem = Problem(measured, Shape.low_rank(measured.frequencies, rank), 1)
@@ -129,25 +128,36 @@ def fit_low_rank(measured: Measured, rank: int, rng: np.random.Generator) -> tup
     axes = _unexplained_axes(round_one, begun.gaussians, rank)
     tries = [started(np.sqrt(multiple) * axes, variances) for multiple in _MULTIPLES]
     tries.sort(key=lambda one: float((problem.residual(one)[0] ** 2).sum()))
-    best = problem.fit(tries[0])
-    explained = judge(problem, best, rng).explained
+    fits = []
+    for one in tries:
+        fit, explained = _with_better_axes(problem, problem.fit(one), rank, rng)
+        fits.append(fit)
+        if explained:
+            break
+    return min(fits, key=lambda fit: fit.misfit), problem, explained
+
+
+def _with_better_axes(problem: Problem, fit: Fit, rank: int, rng: np.random.Generator) -> tuple[Fit, bool]:
+    """Replace the weakest axis by what is left to explain, while that helps; tell whether the sketch is explained."""
+    n = problem.measured.n_features
+    explained = judge(problem, fit, rng).explained
     for _ in range(_REPLACEMENTS):
         if explained:
             break
-        entries = best.gaussians.entries[0]
+        entries = fit.gaussians.entries[0]
         left, values, _ = np.linalg.svd(entries[: n * rank].reshape(n, rank), full_matrices=False)
-        fresh = _unexplained_axes(problem, best.gaussians, 1)
+        fresh = _unexplained_axes(problem, fit.gaussians, 1)
         changed = np.concatenate([(left * values)[:, :-1], fresh], axis=1)
         moved = np.concatenate([changed.ravel(), entries[n * rank :]])[np.newaxis]
-        other = problem.fit(best.gaussians._replace(entries=moved))
-        if other.misfit > _HARDLY_LESS * best.misfit:
+        other = problem.fit(fit.gaussians._replace(entries=moved))
+        if other.misfit > _HARDLY_LESS * fit.misfit:
             break
-        best, explained = other, judge(problem, other, rng).explained
-    return best, problem, explained
+        fit, explained = other, judge(problem, other, rng).explained
+    return fit, explained
 
 
 def _unexplained_axes(problem: Problem, gaussians: Gaussians, rank: int) -> Floats:
-    """Return the axes (n, rank), as long as their deviations, along which the sketch has more variance than one cluster.
+    """Return the axes (n, rank), as long as their deviations, along which the sketch has more variance.
 
     For directions u all over the sphere, the mean of uuᵀ·(uᵀSu) is (2S + tr S·I)/(n(n + 2)), of which S is told.
     """
@@ -197,8 +207,8 @@ def _require_measurements(sketch: Sketch, n_components: int) -> None:
     if operator.n_measurements < unknowns:
         measurements_each = operator.n_measurements // operator.n_frequencies
         raise DecodeError(
-            f"{n_components} principal component(s) of {n} columns have {unknowns} unknowns, and need more measurements "
-            f"than the {operator.n_measurements} of this sketch. Sketch with n_frequencies >= "
+            f"{n_components} principal component(s) of {n} columns have {unknowns} unknowns, and need more "
+            f"measurements than the {operator.n_measurements} of this sketch. Sketch with n_frequencies >= "
             f"{max(_FEW * n_components * n, -(-unknowns // measurements_each))} "
             f"({choose_axes_frequencies(n, n_components)} is usual).",
             about="frequencies",

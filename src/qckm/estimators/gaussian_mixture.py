@@ -46,8 +46,8 @@ class CompressiveGaussianMixture(DensityMixin, SketchedEstimator):
         0.02 scales at least, in any direction: what is finer cannot be seen.
     law : str or Law, default "auto"
     init : {"auto", "sketch"}, default "auto"
-        "auto" starts from the clusters of the pilot's rows, weighted so that they reproduce the sketch. Where K Gaussians
-        do not explain the sketch, but the rows do, the mixture is theirs. "sketch" uses no row.
+        "auto" starts from the clusters of the pilot's rows, weighted so that they reproduce the sketch. Where K
+        Gaussians do not explain the sketch, but the rows do, the mixture is theirs. "sketch" uses no row.
     n_init : int, default 1
         A factor on the number of starts.
     random_state : None, int or RandomState
@@ -116,7 +116,8 @@ class CompressiveGaussianMixture(DensityMixin, SketchedEstimator):
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> npt.NDArray[np.int32]:
         """Fit, and return the most probable component of each row."""
-        return self.fit(X, sample_weight=sample_weight).predict(X)
+        labels: npt.NDArray[np.int32] = self.fit(X, sample_weight=sample_weight).predict(X)
+        return labels
 
     def predict(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the most probable component of each row, (rows,): of a Dask collection as a Dask array."""
@@ -155,7 +156,7 @@ class CompressiveGaussianMixture(DensityMixin, SketchedEstimator):
 
     def to_sklearn(self) -> GaussianMixture:
         """Return a fitted scikit-learn `GaussianMixture` with these weights, means and covariances."""
-        return self.to_model().to_sklearn()  # type: ignore[return-value]
+        return self.to_model().to_sklearn()
 
     @property
     def weights_(self) -> Floats:

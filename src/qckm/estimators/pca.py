@@ -115,7 +115,8 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sketched
     @property
     def explained_variance_ratio_(self) -> Floats:
         """The share of each component in the variance of all columns, (r,)."""
-        return self.explained_variance_ / np.trace(self._axes().covariance)
+        ratios: Floats = self.explained_variance_ / np.trace(self._axes().covariance)
+        return ratios
 
     @property
     def mean_(self) -> Floats:
@@ -169,7 +170,7 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sketched
     def _require_rows(self, count: float, weighted: bool = False) -> None:
         if self.n_components > self.n_features_in_:
             raise RowsError(
-                f"Expected n_components from 1 to the n_features={self.n_features_in_} column(s), got {self.n_components}."
+                f"Expected n_components from 1 to n_features={self.n_features_in_}, got {self.n_components}."
             )
         if count < 1:
             raise RowsError("Expected one row or more, got none.")

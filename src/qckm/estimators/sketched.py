@@ -251,7 +251,8 @@ class SketchedEstimator(BaseEstimator):
         """Fit the sketch unless that is done."""
         if not hasattr(self, "sketch_"):
             raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit', 'partial_fit' or 'fit_sketch' first."
+                f"This {type(self).__name__} instance is not fitted yet. "
+                "Call 'fit', 'partial_fit' or 'fit_sketch' first."
             )
         if "_found" not in self.__dict__:
             hints = self._hints

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +29,14 @@ def to_npz(model: Model) -> bytes:
     """Return the model as NumPy arrays."""
     out = io.BytesIO()
     notes = np.frombuffer(dump({"feature_names": model.feature_names, "facts": model.facts}), np.uint8)
-    # Of a mixture, weights have another name: a reader that does not know of covariances must not take it for centroids.
+    # Of a mixture, weights have another name: a reader that knows of no covariances must not take it for centroids.
     weights = "weights" if model.covariances is None else _MIXTURE_WEIGHTS
-    arrays = {"centers": model.centers, weights: model.weights, "spreads": model.spreads, "units": model.units}
+    arrays: dict[str, Any] = {
+        "centers": model.centers,
+        weights: model.weights,
+        "spreads": model.spreads,
+        "units": model.units,
+    }
     if model.covariances is not None:
         arrays[_COVARIANCES] = model.covariances
     np.savez(out, **arrays, notes_json=notes)

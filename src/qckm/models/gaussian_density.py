@@ -29,11 +29,13 @@ class GaussianDensity:
         if self.covariances.ndim == 3:
             return self.covariances
         variances = self.covariances if self.covariances.ndim == 2 else np.repeat(self.covariances[:, np.newaxis], n, 1)
-        return variances[:, np.newaxis] * np.eye(n)
+        matrices: Floats = variances[:, np.newaxis] * np.eye(n)
+        return matrices
 
     @cached_property
     def _factors(self) -> Floats:
-        return np.linalg.cholesky(self.matrices)
+        factors: Floats = np.linalg.cholesky(self.matrices).astype(np.float64)
+        return factors
 
     def logarithms(self, rows: Floats) -> Floats:
         """Return log(weight · density) of each row (rows, n) in each of the components, (rows, K)."""
@@ -67,7 +69,8 @@ class GaussianDensity:
 
     def predict(self, rows: Floats) -> npt.NDArray[np.int32]:
         """Return the most probable component of each row, (rows,)."""
-        return self.logarithms(rows).argmax(axis=1).astype(np.int32)
+        labels: npt.NDArray[np.int32] = self.logarithms(rows).argmax(axis=1).astype(np.int32)
+        return labels
 
     def sample(self, count: int, rng: np.random.Generator) -> tuple[Floats, npt.NDArray[np.int32]]:
         """Draw rows (count, n) and the component that each is of."""

@@ -104,9 +104,7 @@ class Model:
         )
 
     @classmethod
-    def of_mixture(
-        cls, mixture: FittedMixture, operator: SketchOperator, facts: dict[str, Any] | None = None
-    ) -> Model:
+    def of_mixture(cls, mixture: FittedMixture, operator: SketchOperator, facts: dict[str, Any] | None = None) -> Model:
         """Return the model of a mixture that was fitted to a sketch."""
         density = GaussianDensity(mixture.weights, mixture.means, mixture.covariances)
         variances = np.diagonal(density.matrices, axis1=1, axis2=2) / operator.units**2
