@@ -32,8 +32,8 @@ _TRIES_WITH_ROWS: tuple[Literal["kmeans", "k-means++"], ...] = ("kmeans", "k-mea
 # Of a sketch of less energy than this times its sampling noise, wrong clusters explain the rest within chance.
 _AUDIBLE = 10.0
 POOR_MIXTURE = (
-    "The mixture does not reproduce the sketch: it may be wrong. Clusters may not be Gaussian, or there are more of them. "
-    "More components, another covariance_type, more frequencies, another scale or a larger n_init may help."
+    "The mixture does not reproduce the sketch: it may be wrong. Clusters may not be Gaussian, or there are more. More "
+    "components, another covariance_type, more frequencies, another scale or a larger n_init may help."
 )
 
 
