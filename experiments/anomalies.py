@@ -33,7 +33,9 @@ def main() -> None:
     lines = []
     for seed in range(*args.seeds):
         rng = np.random.default_rng(seed)
-        chosen = np.concatenate([np.flatnonzero(is_normal), rng.choice(np.flatnonzero(~is_normal), 3377, replace=False)])
+        chosen = np.concatenate(
+            [np.flatnonzero(is_normal), rng.choice(np.flatnonzero(~is_normal), 3377, replace=False)]
+        )
         X, attack = np.log1p(np.maximum(data["X"][chosen], 0)).astype(np.float64), ~is_normal[chosen]
         X = X[:, X.std(axis=0) > 0.05] / X.std(axis=0)[X.std(axis=0) > 0.05]
         half = rng.random(len(X)) < 0.5

@@ -8,29 +8,30 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from qckm.common.arrays import Floats
 from qckm.common.random import as_seed
 from qckm.decoding.decode import hints_of, require_sketch, warn_of_clipping
-from qckm.errors import RowsError
+from qckm.estimators.kept_rows import begin_sample, draw_pilot_of_rows, sample_like, stand_for
+from qckm.estimators.validation import validate_rows, validate_weights
 from qckm.operator.laws import LAWS, Law
 from qckm.operator.signatures import SIGNATURES, Signature
 from qckm.planning.hints import Hints
-from qckm.planning.pilot import Pilot, choose_pilot_size, draw_pilot
+from qckm.planning.pilot import Pilot, choose_pilot_size
 from qckm.planning.plan import Plan, decoder_seed, plan_operator
+from qckm.planning.row_sample import RowSample, seed_of
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sketch.runs import OnBad
 from qckm.sources.engine_rows import HeldRows, engine_of, open_held
-from qckm.sources.rows import as_rows, require_finite, require_no_mask, undisguised
+from qckm.sources.rows import require_finite
 
 
 class SketchedEstimator(BaseEstimator):
@@ -87,9 +88,11 @@ class SketchedEstimator(BaseEstimator):
         """
         if engine_of(X):
             return self.fit_partitions(open_held(X, sample_weight=sample_weight))
-        rows, weights = self._validate(X, sample_weight, first=True)
+        rows = validate_rows(self, X, reset=True)
+        weights = validate_weights(sample_weight, rows)
         self._require_rows(len(rows))
-        operator, hints, seed = self._prepare(lambda rng: self._draw_pilot(rows, weights, rng))
+        size = choose_pilot_size(self._n_clusters)
+        operator, hints, seed = self._prepare(lambda rng: draw_pilot_of_rows(rows, weights, rng, size))
         self._adopt(operator.sketch(rows, weights), hints, seed)
         self._fitted()
         self._forget_rows()
@@ -118,15 +121,25 @@ class SketchedEstimator(BaseEstimator):
             if first:
                 return self.fit_partitions(held, fit=False)
             held.require_columns(self.operator_)
-            self._adopt(self.sketch_ + held.sketch(self.operator_), self._hints, self._seed)
+            more = held.sketch(self.operator_)
+            sample = None if self._sample is None else self._sample.merged(sample_like(self._sample, held, more))
+            self._adopt(self.sketch_ + more, self._hints, self._seed, sample)
             return self
-        rows, weights = self._validate(X, sample_weight, first)
+        rows = validate_rows(self, X, reset=first)
+        weights = validate_weights(sample_weight, rows)
         if first:
             self._require_rows(len(rows))
-            operator, hints, seed = self._prepare(lambda rng: self._draw_pilot(rows, weights, rng), of_all=False)
-            self._adopt(operator.sketch(rows, weights), hints, seed)
+            samples: list[RowSample] = []
+
+            def draw(rng: np.random.Generator) -> Pilot:
+                samples.append(begin_sample(rows, weights, rng, choose_pilot_size(self._n_clusters)))
+                return samples[0].pilot()
+
+            operator, hints, seed = self._prepare(draw, of_all=False)
+            self._adopt(operator.sketch(rows, weights), hints, seed, samples[0])
         else:
-            self._adopt(self.sketch_ + self.operator_.sketch(rows, weights), self._hints, self._seed)
+            sample = None if self._sample is None else self._sample.added(rows, weights)
+            self._adopt(self.sketch_ + self.operator_.sketch(rows, weights), self._hints, self._seed, sample)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -169,41 +182,26 @@ class SketchedEstimator(BaseEstimator):
         self
         """
         self._set_columns(held.n_features, held.names)
-        operator, hints, seed = self._prepare(held.pilot)
+        samples: list[RowSample] = []
+
+        def draw(rng: np.random.Generator) -> Pilot:
+            samples.append(held.sample(seed_of(rng), rng, choose_pilot_size(self._n_clusters)))
+            return samples[0].pilot()
+
+        operator, hints, seed = self._prepare(draw)
         sketch = held.sketch(operator, on_bad)
         self._require_rows(sketch.count, held.weighted)
-        self._adopt(sketch, hints, seed)
+        self._adopt(sketch, hints, seed, stand_for(sketch, samples[0]))
         if fit:
             self._fitted()
             self._forget_rows()
         return self
 
-    def _validate(self, X: Any, sample_weight: Any, first: bool) -> tuple[npt.NDArray[Any], Floats | None]:
-        rows = self._validate_rows(X, reset=first)
-        if sample_weight is None:
-            return rows, None
-        require_no_mask(sample_weight)
-        weights: Floats = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
-        if not weights.any():
-            raise RowsError("Expected some sample_weight > 0, got zeros only: there are no rows to sketch.")
-        return rows, weights
-
-    def _validate_rows(self, X: Any, reset: bool) -> npt.NDArray[Any]:
-        # Finiteness is checked where the rows are read anyway, and there the error can say which row.
-        return as_rows(validate_data(self, undisguised(X), reset=reset, dtype="numeric", ensure_all_finite=False))
-
     def _finite_rows(self, X: Any) -> Floats:
         """Return rows to say something of, as float64."""
-        rows = np.asarray(self._validate_rows(X, reset=False), np.float64)
+        rows = np.asarray(validate_rows(self, X, reset=False), np.float64)
         require_finite(rows, rows.min(axis=0), rows.max(axis=0))
         return rows
-
-    def _draw_pilot(self, rows: npt.NDArray[Any], weights: Floats | None, rng: np.random.Generator) -> Pilot:
-        try:
-            return draw_pilot(rows, weights, rng, choose_pilot_size(self._n_clusters))
-        except RowsError:  # the pilot holds a NaN or an infinity: name the row in the user's own numbering
-            require_finite(rows, rows.min(axis=0), rows.max(axis=0))
-            raise
 
     def _prepare(
         self, draw: Callable[[np.random.Generator], Pilot], of_all: bool = True
@@ -229,22 +227,24 @@ class SketchedEstimator(BaseEstimator):
         if names is not None:
             self.feature_names_in_ = np.array(names, object)
 
-    def _adopt(self, sketch: Sketch, hints: Hints | None, seed: int) -> None:
-        """Take a new sketch in one go; what was fitted to the old one is void."""
+    def _adopt(self, sketch: Sketch, hints: Hints | None, seed: int, sample: RowSample | None = None) -> None:
+        """Take a new sketch, and a sample of its rows, in one go; what was fitted to the old one is void."""
         warn_of_clipping(sketch)
         self.__dict__.pop("_found", None)
         self.sketch_, self.operator_ = sketch, sketch.operator
-        self._hints, self._seed = hints, seed
+        self._hints, self._seed, self._sample = hints, seed, sample
 
     def _forget_rows(self) -> None:
         """Keep what the pilot told, and none of its rows."""
-        self._hints = None if self._hints is None else self._hints.without_rows()
+        self._hints, self._sample = None if self._hints is None else self._hints.without_rows(), None
 
     def __getstate__(self) -> dict[str, Any]:
         """Rows do not travel: where `partial_fit` keeps some to fit with, its copies fit the sketch alone."""
         state: dict[str, Any] = super().__getstate__()
         if state.get("_hints") is not None:
             state["_hints"] = state["_hints"].without_rows()
+        if "_sample" in state:
+            state["_sample"] = None
         return state
 
     def _fitted(self) -> Any:
@@ -256,6 +256,9 @@ class SketchedEstimator(BaseEstimator):
             )
         if "_found" not in self.__dict__:
             hints = self._hints
+            if hints is not None and self._sample is not None:
+                pilot = self._sample.pilot()
+                hints = replace(hints, rows=pilot.rows, weights=pilot.weights)
             if hints is not None and self.init == "sketch":
                 hints = hints.without_rows()
             self._found = self._fit_to(self.sketch_, hints, self._seed)

@@ -15,6 +15,7 @@ from qckm.decoding.decode import Clustering
 from qckm.decoding.mixture import FittedMixture
 from qckm.errors import FileError
 from qckm.models.gaussian_density import GaussianDensity
+from qckm.models.nearest import nearest
 from qckm.sketch import SketchOperator
 from qckm.sources.rows import as_rows
 
@@ -125,7 +126,7 @@ class Model:
             raise FileError("Expected a mixture of Gaussians, got centroids: they have no density.", about="model")
         return GaussianDensity(self.weights, self.centers, self.covariances)
 
-    def score_samples(self, X: Any) -> Floats:
+    def score_samples(self, X: object) -> Floats:
         """Return the logarithm of a mixture's density at each row X: (rows, n)."""
         rows = np.asarray(as_rows(X, self.centers.shape[1]), np.float64)
         return self.density.score_samples(rows)
@@ -135,10 +136,8 @@ class Model:
         """The names of the columns, or their numbers where they have none."""
         return self.feature_names or tuple(map(str, range(self.centers.shape[1])))
 
-    def nearest(self, X: Any, n_jobs: int | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
+    def nearest(self, X: object, n_jobs: int | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
         """Return the nearest centroid of each row X: (rows, n), and the distance to it, in units."""
-        from qckm.models.nearest import nearest  # numba takes its time to import
-
         rows = as_rows(X, self.centers.shape[1])
         if (self.units == 1).all():
             labels, squares = nearest(rows, self.centers, n_jobs)
@@ -146,7 +145,7 @@ class Model:
             labels, squares = nearest(rows / self.units, self.centers / self.units, n_jobs)
         return labels, np.sqrt(squares)
 
-    def predict(self, X: Any) -> npt.NDArray[np.int32]:
+    def predict(self, X: object) -> npt.NDArray[np.int32]:
         """Return the nearest centroid of each row X: (rows, n); of a mixture, the most probable component."""
         if self.covariances is not None:
             return self.density.predict(np.asarray(as_rows(X, self.centers.shape[1]), np.float64))

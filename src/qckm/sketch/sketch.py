@@ -222,8 +222,6 @@ class Sketch(Value):
             and np.array_equal(self.total, other.total)
         )
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return f"Sketch(count={self.count}, saturated={self.saturated}, operator={self.operator!r})"
 

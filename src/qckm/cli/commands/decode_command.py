@@ -7,7 +7,7 @@ import click
 from qckm.cli import options, sample_files, sketch_io, sketch_to_model, summaries
 from qckm.cli.console import Console, console_options
 from qckm.cli.paths import Input, Output
-from qckm.decoding.decode import Clustering, hints_of
+from qckm.decoding.decode import Clustering, Hints
 from qckm.decoding.mixture import COVARIANCE_TYPES, CovarianceType, FittedMixture
 from qckm.models import ENDINGS, Model
 
@@ -57,7 +57,10 @@ def command(
     if mixture and target.lower().endswith(".csv"):
         raise click.UsageError("A CSV has no place for covariances: expected --output .json, .parquet or .npz.")
     found = sketch_io.read_sketch(sketch)
-    hints = hints_of(found.operator, sample_files.read_some(rows, found.operator, seed, console)) if rows else None
+    hints = None
+    if rows:
+        sample = sample_files.read_some(rows, found.operator, seed, console)
+        hints = Hints(sample.rows, sample.weights)
     fitted: Clustering | FittedMixture
     if mixture:
         fitted, seconds = sketch_to_model.fit_sketch(found, clusters, mixture, n_init, seed, console, hints)
