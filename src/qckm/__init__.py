@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from qckm.drift.reference import Reference
     from qckm.drift.result import Drift
     from qckm.drift.windows import DriftSeries, compare_windows
+    from qckm.estimators.gaussian_mixture import CompressiveGaussianMixture
     from qckm.estimators.kmeans import CompressiveKMeans
+    from qckm.estimators.pca import CompressivePCA
     from qckm.models import Model, load_model
     from qckm.sketch.grouping import sketch_by
     from qckm.sketch.runs import sketch_source
@@ -34,7 +36,9 @@ __all__ = [
     "Cause",
     "ClusterCount",
     "Clustering",
+    "CompressiveGaussianMixture",
     "CompressiveKMeans",
+    "CompressivePCA",
     "Drift",
     "DriftSeries",
     "Explanation",
@@ -64,10 +68,12 @@ _LATE = {
     "Cause": "qckm.drift.explanation",
     "ClusterCount": "qckm.decoding.selection",
     "Clustering": "qckm.decoding.decode",
+    "CompressiveGaussianMixture": "qckm.estimators.gaussian_mixture",
     "CompressiveKMeans": "qckm.estimators.kmeans",
     "Drift": "qckm.drift.result",
     "DriftSeries": "qckm.drift.windows",
     "Explanation": "qckm.drift.explanation",
+    "CompressivePCA": "qckm.estimators.pca",
     "Model": "qckm.models",
     "Reference": "qckm.drift.reference",
     "calibrate": "qckm.decoding.calibration",
