@@ -92,7 +92,7 @@ def _open_partitions(
     return engines.open_partitions(data, columns, usual, sample_weight)
 
 
-engine_rows.register({"dask": "dask", "pyspark": "spark", "ray": "ray"}, _open_partitions)
+engine_rows.register({"dask": "dask", "pyspark": "spark", "ray": "ray", engine_rows.GPU: "gpu"}, _open_partitions)
 
 
 def __getattr__(name: str) -> Any:

@@ -32,6 +32,8 @@ def decode_sketch(
         found = decode_hinted(sketch, n_clusters, hints, decoder=decoder, n_init=n_init, random_state=seed)
     if found.converged is False:
         console.say(f"warning: {POOR_FIT}")
+    for remark in found.remarks:
+        console.say(f"warning: {remark}")
     return found, time.perf_counter() - began
 
 
@@ -41,6 +43,7 @@ def fit_facts(clustering: Clustering) -> dict[str, object]:
         "objective": clustering.objective,
         "explained": clustering.explained,
         "converged": clustering.converged,
+        **({"remarks": list(clustering.remarks)} if clustering.remarks else {}),
         **({} if clustering.inertia is None else _inertia(clustering)),
         "evaluations": clustering.n_iter,
         **({} if clustering.octave is None else {"octave": clustering.octave}),
