@@ -19,7 +19,8 @@ import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.common.blas import one_thread
-from qckm.decoding.contributions import Contributions
+from qckm.decoding.contributions import Contributions, contributions_of
+from qckm.decoding.gpu_contributions import GpuContributions
 from qckm.decoding.task import count_rows
 from qckm.errors import PoorFitWarning, RowsError, warn
 from qckm.sketch import Sketch, SketchOperator
@@ -97,7 +98,7 @@ def calibrate(sketch: Sketch, rows: npt.ArrayLike, sample_weight: npt.ArrayLike 
     prior = np.ones(len(sample)) if sample_weight is None else np.asarray(as_weights(sample_weight, len(sample)), float)
     if not prior.sum() > 0:
         raise RowsError("Expected some sample_weight > 0, got zeros only.")
-    contributions = Contributions.of(sketch.operator, sample)
+    contributions = contributions_of(sketch.operator, sample)
     with one_thread():
         found = solve(contributions, sketch.values(), prior / prior.sum())
     calibration = found.on(sketch)
@@ -162,7 +163,9 @@ class Solution:
         )
 
 
-def solve(contributions: Contributions, z: Floats, prior: Floats, tolerance: float | None = None) -> Solution:
+def solve(
+    contributions: Contributions | GpuContributions, z: Floats, prior: Floats, tolerance: float | None = None
+) -> Solution:
     """Return the weights for points of these contributions that reproduce z, near a prior of sum 1."""
     ridge, tolerance = RIDGE, _TOLERANCE if tolerance is None else tolerance
     with np.errstate(divide="ignore"):
@@ -197,7 +200,12 @@ def solve(contributions: Contributions, z: Floats, prior: Floats, tolerance: flo
 
 
 def _newton_direction(
-    contributions: Contributions, weights: Floats, mean: Floats, gradient: Floats, ridge: float, enough: float
+    contributions: Contributions | GpuContributions,
+    weights: Floats,
+    mean: Floats,
+    gradient: Floats,
+    ridge: float,
+    enough: float,
 ) -> tuple[Floats, Floats]:
     """Solve (Cov + ρI) d = −gradient by conjugate gradients; return d, and f(x_i)·d."""
     direction, along = np.zeros(mean.size), np.zeros(len(weights))

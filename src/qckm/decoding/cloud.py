@@ -16,8 +16,9 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats
 from qckm.common.budget import kmeans_runs
 from qckm.decoding.calibration import Solution, solve
-from qckm.decoding.contributions import Contributions
+from qckm.decoding.contributions import contributions_of
 from qckm.decoding.task import count_rows
+from qckm.kernels.placement import current_gpu
 from qckm.sketch import Sketch
 
 # Points of a drawn cloud at least, and a cluster: k-means of P points errs by a share of about K / P.
@@ -30,6 +31,8 @@ _RUNS_ON_POINTS = 3
 _MOST_CONTRIBUTIONS = 1 << 25
 # Raking: so many rounds at most, each point moving by this share of the length that the frequencies resolve.
 _ROUNDS, _STEP = 4, 0.15
+# Distances of an iteration from which on a GPU is faster than two cores.
+_WORTH_A_GPU = 1 << 18
 # Weights by which points are only drawn anew may be rough.
 _ROUGH = 0.1
 
@@ -66,7 +69,7 @@ class Cloud:
         shares = np.full(len(points), 1 / len(points)) if prior is None else prior / prior.sum()
         z = sketch.values().reshape(-1, sketch.operator.n_frequencies)[:, which].ravel()
         return cls(
-            sketch, points, shares, solve(Contributions.of(sketch.operator, points, which), z, shares, tolerance)
+            sketch, points, shares, solve(contributions_of(sketch.operator, points, which), z, shares, tolerance)
         )
 
     @classmethod
@@ -112,9 +115,6 @@ class Cloud:
 
         Of fewer points than K, each is a centroid, some more than once.
         """
-        from sklearn.cluster import KMeans
-        from sklearn.exceptions import ConvergenceWarning
-
         if len(self.points) < n_clusters:
             which = np.arange(n_clusters) % len(self.points)
             return Centroids(self.points[which], self.weights[which] / np.bincount(which)[which], np.zeros(n_clusters))
@@ -123,19 +123,36 @@ class Cloud:
         mean = self.weights @ self.points
         size = float(np.sqrt(self.weights @ (((self.points - mean) / units) ** 2).mean(axis=1))) or 1.0
         rows, counts = (self.points - mean) / (units * size), self.weights * len(self.points)
-        runs = []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters
-            for start in starts:
-                runs.append(KMeans(n_clusters, init=(start - mean) / (units * size), n_init=1).fit(rows, None, counts))
-            if n_fresh:
-                seed = int(rng.integers(2**31))
-                runs.append(KMeans(n_clusters, n_init=n_fresh, random_state=seed).fit(rows, None, counts))
-        best = min(runs, key=lambda run: run.inertia_)
-        shares: Floats = np.bincount(best.labels_, self.weights, minlength=n_clusters).astype(np.float64)
-        squares = self.weights * ((rows - best.cluster_centers_[best.labels_]) ** 2).mean(axis=1) * size**2
-        widths = np.bincount(best.labels_, squares, minlength=n_clusters) / np.maximum(shares, 1e-300)
-        return Centroids(best.cluster_centers_ * (units * size) + mean, shares, widths)
+        begun = [(start - mean) / (units * size) for start in starts]
+        centers, labels = _kmeans(rows, counts, n_clusters, begun, n_fresh, rng)
+        shares: Floats = np.bincount(labels, self.weights, minlength=n_clusters).astype(np.float64)
+        squares = self.weights * ((rows - centers[labels]) ** 2).mean(axis=1) * size**2
+        widths = np.bincount(labels, squares, minlength=n_clusters) / np.maximum(shares, 1e-300)
+        return Centroids(centers * (units * size) + mean, shares, widths)
+
+
+def _kmeans(
+    rows: Floats, weights: Floats, n_clusters: int, starts: Sequence[Floats], n_fresh: int, rng: np.random.Generator
+) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Return the best centroids of runs from the starts and of runs afresh, and the label of each row."""
+    gpu = current_gpu()
+    if gpu is not None and len(rows) * n_clusters >= _WORTH_A_GPU:
+        from qckm.decoding.gpu_kmeans import cluster_on_gpu
+
+        return cluster_on_gpu(rows, weights, n_clusters, starts, n_fresh, int(rng.integers(2**31)), gpu)
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    runs = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters
+        for start in starts:
+            runs.append(KMeans(n_clusters, init=start, n_init=1).fit(rows, None, weights))
+        if n_fresh:
+            seed = int(rng.integers(2**31))
+            runs.append(KMeans(n_clusters, n_init=n_fresh, random_state=seed).fit(rows, None, weights))
+    best = min(runs, key=lambda run: run.inertia_)
+    return best.cluster_centers_, best.labels_.astype(np.int64)
 
 
 def choose_size(n_clusters: int) -> int:

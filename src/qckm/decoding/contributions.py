@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.decoding.room import require_memory
+from qckm.kernels.placement import current_gpu
 from qckm.kernels.threads import Tasks, count_threads, share
 from qckm.sketch import SketchOperator
+
+if TYPE_CHECKING:
+    from qckm.decoding.gpu_contributions import GpuContributions
 
 # float32 has 24 bits, a contribution at most 16; sums are made in float64 where it matters.
 Singles: TypeAlias = npt.NDArray[np.float32]
@@ -42,17 +46,8 @@ class Contributions:
     n_threads: int
 
     @classmethod
-    def of(cls, operator: SketchOperator, rows: Floats, which: npt.NDArray[np.intp] | None = None) -> Contributions:
-        """Measure rows (P, n) one by one, at some of the frequencies or at all."""
-        halves, m = 2 if operator.paired else 1, operator.n_frequencies
-        which = np.arange(m) if which is None else which
-        columns = np.concatenate([which + half * m for half in range(halves)])
-        require_memory(4 * len(rows) * columns.size, f"Calibrating {len(rows)} rows by {columns.size} measurements")
-        matrix = np.empty((len(rows), columns.size), np.float32)
-        measure = _bits if operator.signature.is_one_bit else _values
-        for first in range(0, len(rows), _AT_A_TIME):
-            at = slice(first, first + _AT_A_TIME)
-            matrix[at] = measure(operator, rows[at], columns)
+    def of_matrix(cls, matrix: Singles) -> Contributions:
+        """Return what is given as a matrix (P, M); more threads than one where that pays."""
         return cls(matrix, count_threads(None) if matrix.nbytes > _WORTH_THREADS else 1)
 
     def squares(self) -> Floats:
@@ -91,6 +86,32 @@ class Contributions:
 
         done = dict(pair for some in share(work, len(blocks), self.n_threads) for pair in some)
         return [done[number] for number in range(len(blocks))]
+
+
+def measure(operator: SketchOperator, rows: Floats, which: npt.NDArray[np.intp] | None = None) -> Singles:
+    """Measure rows (P, n) one by one, at some of the frequencies or at all: (P, M)."""
+    halves, m = 2 if operator.paired else 1, operator.n_frequencies
+    which = np.arange(m) if which is None else which
+    columns = np.concatenate([which + half * m for half in range(halves)])
+    require_memory(4 * len(rows) * columns.size, f"Calibrating {len(rows)} rows by {columns.size} measurements")
+    matrix = np.empty((len(rows), columns.size), np.float32)
+    each = _bits if operator.signature.is_one_bit else _values
+    for first in range(0, len(rows), _AT_A_TIME):
+        at = slice(first, first + _AT_A_TIME)
+        matrix[at] = each(operator, rows[at], columns)
+    return matrix
+
+
+def contributions_of(
+    operator: SketchOperator, rows: Floats, which: npt.NDArray[np.intp] | None = None
+) -> Contributions | GpuContributions:
+    """Measure rows (P, n) one by one; what they contribute is held where sketches are computed."""
+    matrix, gpu = measure(operator, rows, which), current_gpu()
+    if gpu is None:
+        return Contributions.of_matrix(matrix)
+    from qckm.decoding.gpu_contributions import GpuContributions
+
+    return GpuContributions.of(matrix, gpu)
 
 
 def _bits(operator: SketchOperator, rows: Floats, columns: npt.NDArray[np.intp]) -> Singles:

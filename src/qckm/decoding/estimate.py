@@ -20,7 +20,7 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats
 from qckm.decoding.calibration import RIDGE, solve
 from qckm.decoding.cloud import Cloud
-from qckm.decoding.contributions import Contributions, Singles
+from qckm.decoding.contributions import Contributions, Singles, measure
 from qckm.decoding.task import count_rows
 
 # Points and measurements looked at: enough for errors to a tenth.
@@ -80,7 +80,7 @@ def _by_chance(cloud: Cloud, function: Floats, rng: np.random.Generator) -> tupl
     chosen = _some(len(cloud.points), _POINTS, rng)
     which = _some(operator.n_frequencies, _FREQUENCIES, rng)
     held_out = np.tile(rng.permutation(which.size) < max(1, int(_HELD_OUT * which.size)), 2 if operator.paired else 1)
-    matrix = Contributions.of(operator, cloud.points[chosen], which).matrix
+    matrix = measure(operator, cloud.points[chosen], which)
     z = cloud.sketch.values().reshape(-1, operator.n_frequencies)[:, which].ravel()
     kept = np.ascontiguousarray(matrix[:, ~held_out])
     shares = cloud.prior[chosen] / cloud.prior[chosen].sum()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.contributions import Contributions
+from qckm.decoding.contributions import measure
 from qckm.decoding.gaussian_fit import Fit, Gaussians, Problem
 
 # Rows drawn: the misfit's mean is then known to a few percent.
@@ -49,7 +49,7 @@ def judge(problem: Problem, fit: Fit, rng: np.random.Generator) -> Verdict:
     if 8 * (problem.unknowns + 1) * measured.z.size > _MOST_DERIVATIVES:
         return Verdict(fit.misfit, slight)
     rows = measured.to_centers(draw(problem, gaussians, _ROWS, rng))
-    contributions = Contributions.of(measured.sketch.operator, rows).matrix.astype(np.float64)
+    contributions = measure(measured.sketch.operator, rows).astype(np.float64)
     _, atoms, along = problem.residual(gaussians)
     derivatives = problem.derivatives(gaussians, atoms, along)
     products = _products_across(derivatives, contributions - contributions.mean(axis=0))

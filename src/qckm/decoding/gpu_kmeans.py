@@ -19,8 +19,8 @@ _MOST_DISTANCES = 1 << 28
 
 def cluster_on_gpu(
     rows: Floats, weights: Floats, n_clusters: int, starts: Sequence[Floats], n_fresh: int, seed: int, device: int
-) -> tuple[Floats, npt.NDArray[np.int64], float]:
-    """Return the best centroids (K, n), the labels of the rows (P, n), and their weighted sum of squares.
+) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Return the best centroids (K, n), and the labels of the rows, (P,).
 
     Runs begin at the starts, each (K, n), and `n_fresh` at points that greedy k-means++ chooses.
     """
@@ -39,7 +39,7 @@ def cluster_on_gpu(
                 best = float(inertia[which]), found[which], labels[which]
         if best is None:
             raise ValueError("expected a start, or a run afresh")
-        return best[1].get(), best[2].get().astype(np.int64), best[0]
+        return best[1].get(), best[2].get().astype(np.int64)
 
 
 def _squares(points: Any, centers: Any) -> Any:

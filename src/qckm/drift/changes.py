@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.decoding.contributions import Contributions
+from qckm.decoding.contributions import measure
 from qckm.drift.clouds import LabelledCloud
 from qckm.drift.whitening import Whitening
 from qckm.operator.signatures import Signature
@@ -93,7 +93,7 @@ class Changes:
         weights, points = self.cloud.weights[mine], self.cloud.points[mine] + offset
         explained = np.zeros(self.difference.size)
         if offset.any():
-            explained = weights @ (Contributions.of(operator, points).matrix - self.cloud.contributions[mine])
+            explained = weights @ (measure(operator, points) - self.cloud.contributions[mine])
         phases = (points - operator.origin) @ operator.frequencies + operator.phases
         slopes = [
             weights @ _slopes(operator.signature, phases + half * np.pi / 2) for half in range(1 + operator.paired)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.decoding.cloud import Cloud
-from qckm.decoding.contributions import Contributions, Singles
+from qckm.decoding.contributions import Singles, measure
 from qckm.decoding.decode import Clustering
 from qckm.sketch import Sketch
 
@@ -54,7 +54,7 @@ def labelled_cloud(
         points,
         cloud.weights,
         labels,
-        Contributions.of(sketch.operator, points).matrix,
+        measure(sketch.operator, points),
         clusters.centers,
         shares,
         np.where(spreads > 0, spreads, typical),

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats
 from qckm.common.blas import one_thread
 from qckm.decoding.calibration import as_sample
-from qckm.decoding.contributions import Contributions, Singles
+from qckm.decoding.contributions import Singles, measure
 from qckm.drift.whitening import Whitening
 from qckm.errors import RowsError
 from qckm.sketch import Sketch, SketchOperator
@@ -141,7 +141,7 @@ class Reference:
                 "measurements vary together, and alarms would be false. Give more, or compare without a reference."
             )
         sample = sample[np.random.default_rng(random_state).permutation(len(sample))[:MOST_ROWS]]
-        matrix = Contributions.of(operator, sample).matrix
+        matrix = measure(operator, sample)
         half = len(matrix) // 2
         center = matrix[half:].mean(axis=0, dtype=np.float64)
         return cls(operator, sample, _centred(matrix[:half]), _centred(matrix[half:]), center)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.contributions import Contributions
+from qckm.decoding.contributions import measure
 from qckm.decoding.held_out import Density, predict
 from qckm.decoding.sketch_model import SketchModel
 from qckm.drift.changes import Changes
@@ -62,7 +62,7 @@ class Witness:
         """Return contributions of new rows at a place, of a share of all: they vary, too, and no cloud has them."""
         units = self.sketch.operator.units * self.spread
         rows = place + units * rng.standard_normal((_JUDGES, place.size))
-        contributions = Contributions.of(self.sketch.operator, rows).matrix - self.mean
+        contributions = measure(self.sketch.operator, rows) - self.mean
         return np.asarray(np.sqrt(max(share, 0.0) / _JUDGES) * contributions)
 
     def _climbed(self, weighed: Floats, rng: np.random.Generator) -> Floats:
