@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 
 import qckm
 from qckm.decoding.calibration import RIDGE, solve
-from qckm.decoding.contributions import measure
+from qckm.decoding.contributions import Contributions, measure
 from qckm.errors import PoorFitWarning, RowsError
 
 
