@@ -22,6 +22,7 @@ LAYERS = [
     "planning",
     "decoding",
     "models",
+    "drift",
     "estimators",
     "engines",
     "report",

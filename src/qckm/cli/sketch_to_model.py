@@ -33,6 +33,8 @@ def decode_sketch(
         found = decode_hinted(sketch, n_clusters, hints, decoder=decoder, n_init=n_init, random_state=seed)
     if found.converged is False:
         console.say(f"warning: {POOR_FIT}")
+    for remark in found.remarks:
+        console.say(f"warning: {remark}")
     return found, time.perf_counter() - began
 
 
@@ -64,6 +66,7 @@ def fit_facts(fitted: Clustering | FittedMixture) -> dict[str, object]:
         "evaluations": fitted.n_iter,
     }
     if isinstance(fitted, Clustering):
+        facts |= {"remarks": list(fitted.remarks)} if fitted.remarks else {}
         facts |= {} if fitted.inertia is None else _inertia(fitted)
         facts |= {} if fitted.octave is None else {"octave": fitted.octave}
     return facts

@@ -29,7 +29,7 @@ from qckm.sources.rows import as_rows, as_weights, require_finite, require_names
 # left alone. Hardly matters (python -m decoder constants).
 RIDGE = 0.1
 # Newton's method stops where the misfit's gradient is this share of the first.
-_TOLERANCE = 0.02
+_TOLERANCE = 0.05
 # Points that can reproduce a sketch take four to six steps. More are for those that cannot, and of no use to them.
 _MOST_STEPS, _MOST_PRODUCTS = 10, 50
 

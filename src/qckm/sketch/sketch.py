@@ -155,7 +155,7 @@ class Sketch(Value):
     def __add__(self, other: Sketch) -> Sketch:
         if not isinstance(other, Sketch):
             return NotImplemented
-        self._require_same_operator(other, "add")
+        self.require_same_operator(other, "add")
         (lower, upper), (other_lower, other_upper) = self.bounds, other.bounds
         bounds = np.minimum(lower, other_lower), np.maximum(upper, other_upper)
         # Equal operators, of which one may know the names of the columns.
@@ -177,7 +177,7 @@ class Sketch(Value):
         """
         if not isinstance(other, Sketch):
             return NotImplemented
-        self._require_same_operator(other, "subtract")
+        self.require_same_operator(other, "subtract")
         total, count = self.total - other.total, self.count - other.count
         exact = self.exact and other.exact
         nothing = 0 if exact else _NOTHING * self.count  # of rounded sums, hardly anything is nothing
@@ -200,7 +200,8 @@ class Sketch(Value):
             ) from error
         return left
 
-    def _require_same_operator(self, other: Sketch, verb: str) -> None:
+    def require_same_operator(self, other: Sketch, verb: str) -> None:
+        """Refuse a sketch of another operator, with which nothing can be done: `verb` says what."""
         difference = self.operator.difference(other.operator)
         if difference:
             raise MergeError(
