@@ -70,6 +70,13 @@ def test_batches_and_files_give_what_the_rows_give(fitted, tmp_path):
     assert pickle.loads(pickle.dumps(stream))._hints.rows is None
 
 
+def test_rows_that_dask_holds_are_labelled_alike(fitted):
+    dask_array = pytest.importorskip("dask.array")
+    X = rows_of("full", 500, seed=1)
+    labels = fitted.predict(dask_array.from_array(X, chunks=(100, 2)))
+    np.testing.assert_array_equal(labels.compute(scheduler="synchronous"), fitted.predict(X))
+
+
 @pytest.mark.parametrize("signature", ["exponential", "modulo", "2-bit"])
 @pytest.mark.parametrize("dither", ["paired", "single"])
 def test_every_signature_and_dither(signature, dither):

@@ -67,8 +67,9 @@ def first_of(rows: Iterable[Any]) -> list[Any]:
 
 
 def qckm_predict(rows: Any, model: bytes) -> Any:
-    """Return the nearest centroid of each row."""
-    return read_model(model, "model").nearest(rows, n_jobs=1)[0]
+    """Return the nearest centroid of each row; of a mixture, the most probable component."""
+    found = read_model(model, "model")
+    return found.nearest(rows, n_jobs=1)[0] if found.covariances is None else found.predict(rows)
 
 
 def qckm_transform(rows: Any, frame: bytes) -> Any:
