@@ -19,6 +19,7 @@ LAYERS = [
     "sources",
     "sketch",
     "sensor",
+    "privacy",
     "planning",
     "decoding",
     "models",

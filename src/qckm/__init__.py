@@ -16,6 +16,7 @@ from qckm.sketch.files import load
 from qckm.sources import engine_rows
 
 if TYPE_CHECKING:
+    from qckm import privacy
     from qckm.decoding.selection import ClusterCount, choose_n_clusters
     from qckm.estimators.kmeans import CompressiveKMeans
     from qckm.models import Model, load_model
@@ -41,6 +42,7 @@ __all__ = [
     "load",
     "load_model",
     "open_source",
+    "privacy",
     "signatures",
     "sketch_batches",
     "sketch_by",
@@ -74,6 +76,8 @@ engine_rows.register({"dask": "dask", "pyspark": "spark", "ray": "ray"}, _open_p
 
 def __getattr__(name: str) -> Any:
     """Import what takes seconds to import only for those who ask for it."""
+    if name == "privacy":
+        return importlib.import_module("qckm.privacy")
     if name in _LATE:
         return getattr(importlib.import_module(_LATE[name]), name)
     raise AttributeError(f"module 'qckm' has no attribute {name!r}")

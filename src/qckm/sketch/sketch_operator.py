@@ -21,7 +21,8 @@ from qckm.sources.rows import as_rows, as_weights, raise_not_finite, require_nam
 
 
 class SketchOperator(ConstructedOperator):
-    """What is measured of a row, and the sums of it. Build one with `draw`, `from_frequencies` or `from_seed`.
+    """What is measured of a row, and the sums of it. Build one with `draw`, `from_ranges`,
+    `from_frequencies` or `from_seed`.
 
     Two operators are equal when they measure the same, as their fingerprints say, and decode alike: units and octaves
     are the same, too. Then, and only then, their sketches may be added. The parameters are those of `Operator`, which
@@ -74,7 +75,8 @@ class SketchOperator(ConstructedOperator):
             found = self._sketcher.sum(rows, weights, as_jobs(n_jobs))  # type: ignore[arg-type]
         if found.bad_row is not None:
             raise_not_finite(rows[found.bad_row :][:1], found.bad_row)
-        return Sketch(self, found.total, found.count, found.saturated, (found.lower, found.upper))
+        weighted = weights is not None and weights.dtype == np.int64
+        return Sketch(self, found.total, found.count, found.saturated, (found.lower, found.upper), weighted=weighted)
 
     def encode(self, X: Any, n_jobs: int | None = None) -> npt.NDArray[np.uint8]:
         """Encode rows X: (rows, n) as a sensor would: M bits a row, packed as uint8 (rows, ceil(M / 8)).
