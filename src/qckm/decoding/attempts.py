@@ -54,7 +54,7 @@ def search_from_scratch(
             goal = expected_misfit(model, found, True, search.rng).goal
         found = search.swap(found, goal)
         if best is None or found.misfit < best.equal.misfit:
-            best = _finish(search, model, found, n_axes, goal)
+            best = finish(search, model, found, n_axes, goal)
         wanted = tries if best.equal.misfit > _PROMISING * goal else _MORE * tries
         worthless = done >= wanted and search.work > least_work
         if best.explained or worthless or search.work > search.patience:
@@ -65,7 +65,7 @@ def begin_at(search: Search, model: SketchModel, start: Floats, n_axes: int) -> 
     """Fit clusters from points (K, n) on, and search further from there."""
     seeded = search.fit(search.weigh(*search.round(start, 0.5 * search.fine)), 200)
     goal = expected_misfit(model, seeded, True, search.rng).goal
-    return _finish(search, model, search.swap(seeded, goal), n_axes, goal)
+    return finish(search, model, search.swap(seeded, goal), n_axes, goal)
 
 
 def choose_n_axes(search: Search, n_clusters: int) -> int:
@@ -82,7 +82,7 @@ def _n_searches(unknowns: int, n_measurements: int) -> int:
     return int(np.ceil(3 + 30 * (unknowns / n_measurements) ** 2))
 
 
-def _finish(search: Search, model: SketchModel, found: Mixture, n_axes: int, goal: float) -> Attempt:
+def finish(search: Search, model: SketchModel, found: Mixture, n_axes: int, goal: float) -> Attempt:
     """Fit to the end, give clusters widths of their own, and axes if that is not enough to explain the sketch.
 
     More unknowns should leave less than `goal`, which is for a shared width; how much less is only worked out when it

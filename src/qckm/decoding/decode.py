@@ -159,7 +159,11 @@ def _run(task: Task) -> Clustering:
 
 def _decode_matched(task: Task) -> Clustering:
     found, octave = decode_rows(task), None
-    if found is None:
+    if found is None and task.sketch.private and task.start is None:
+        from qckm.decoding.private import decode_private
+
+        found, octave = decode_private(task)
+    elif found is None:
         octave, fitted = _fit_at_best_scale(task)
         found = decode_gaussians(task, fitted)
     centers, shares, widths = found.centroids

@@ -159,12 +159,16 @@ def _choose(
 
 def _spent_before(after: Iterable[Sketch | Ledger], neighbours: str, rows: int) -> list[Ledger]:
     """Return the ledgers of earlier releases, if they make the same promise: what is spent adds up then."""
-    found: list[Ledger] = []
-    seen: set[str] = set()
+    ledgers: list[Ledger] = []
     for each in after:
         ledger = each.ledger if isinstance(each, Sketch) else each
         if not isinstance(ledger, Ledger):
             raise PrivacyError("Expected private sketches as earlier releases, got one that is not.")
+        ledgers.append(ledger)
+    found: list[Ledger] = []
+    seen: set[str] = set()
+    # Those that count others in come first.
+    for ledger in sorted(ledgers, key=lambda ledger: -len(ledger.releases) - len(ledger.before)):
         if (ledger.neighbours, ledger.rows_per_person) != (neighbours, rows):
             raise PrivacyError(
                 f"An earlier release protects {ledger.promise}: what is spent adds up only where promises are the same."
