@@ -9,7 +9,7 @@ digits: a stand-in for what the owner of such data would know. Points:
 - `central-ranges`: the same with an operator from ranges;
 - `local`: one private bit a device, simulated by the exact distribution of what the server gets, by binomials a
   measurement; devices hold rows drawn from the data with replacement;
-- real data, from ranges; beside it in the same run diffprivlib's KMeans (pure ε, the same ranges) and DP-Lloyd: five
+- real data, from ranges; beside it in the same run diffprivlib's KMeans (pure ε, same ranges) and DP-Lloyd: five
   rounds from uniform starts, ρ-zCDP of the same (ε, δ) shared evenly, Gaussian noise on the sums and counts of clusters.
 
     python experiments/privacy.py POINT… [--runs 20] [--seed 0]
@@ -70,9 +70,15 @@ def dp_lloyd(X: np.ndarray, K: int, lower: np.ndarray, upper: np.ndarray, epsilo
     return centers * half + middle
 
 
-def peers(X: np.ndarray, K: int, lower: np.ndarray, upper: np.ndarray, epsilon: float, seed: int) -> dict[str, np.ndarray]:
+def peers(
+    X: np.ndarray, K: int, lower: np.ndarray, upper: np.ndarray, epsilon: float, seed: int
+) -> dict[str, np.ndarray]:
     """Return the centroids of diffprivlib, where it is installed, and of DP-Lloyd."""
     found = {"dp-lloyd": dp_lloyd(X, K, lower, upper, epsilon, seed)}
+    from sklearn.tree import _tree
+
+    # diffprivlib 0.6.6 asks scikit-learn 1.9 for a name that is gone, for its forests; its k-means does not need it.
+    _tree.DOUBLE = getattr(_tree, "DOUBLE", np.float64)
     try:
         from diffprivlib.models import KMeans as PrivateKMeans
     except ImportError:
@@ -101,7 +107,9 @@ def trial(name: str, seed: int) -> list[tuple[object, ...]]:
         scale = np.sqrt(n) / 0.65
         op = qckm.SketchOperator.draw(n, max(100, 5 * n * K), scale, "balanced-radius", random_state=seed)
         sketch = local_sketch(op, X, rows, epsilon, seed)
-        sketch = qckm.Sketch(op, sketch.total, sketch.count, 0, (np.full(n, -RANGE), np.full(n, RANGE)), 0, False, sketch.ledger)
+        sketch = qckm.Sketch(
+            op, sketch.total, sketch.count, 0, (np.full(n, -RANGE), np.full(n, RANGE)), 0, False, sketch.ledger
+        )
     elif kind.startswith("central"):
         X = gaussian_clusters(K, n, rows, seed)
         if kind == "central-scale":
@@ -125,7 +133,16 @@ def trial(name: str, seed: int) -> list[tuple[object, ...]]:
     seconds = time.perf_counter() - start
     count = rows or len(X)
     lines: list[tuple[object, ...]] = [
-        (name, count, epsilon, seed, "qckm", f"{sse(judges, found.centers) / best:.4f}", found.converged, f"{seconds:.1f}")
+        (
+            name,
+            count,
+            epsilon,
+            seed,
+            "qckm",
+            f"{sse(judges, found.centers) / best:.4f}",
+            found.converged,
+            f"{seconds:.1f}",
+        )
     ]
     for method, centers in others.items():
         lines.append((name, count, epsilon, seed, method, f"{sse(judges, centers) / best:.4f}", "", ""))

@@ -48,7 +48,7 @@ def test_a_round_without_somebody_is_refused():
 
 
 def test_masks_that_do_not_cancel_are_noticed():
-    maskers, keys, sent = a_round([OP.sketch(rows) for rows in ROWS])
+    _, keys, sent = a_round([OP.sketch(rows) for rows in ROWS])
     wrong = Masker(OP)  # somebody whose key the others do not have
     wrong.public_key = keys[0]
     sent[0] = wrong.mask(OP.sketch(ROWS[0]), "monday", keys)
@@ -68,7 +68,9 @@ def test_rounds_and_operators_are_not_mixed():
     with pytest.raises(MessageError, match="one round"):
         unmask(OP, [monday[0], tuesday[1]])
     with pytest.raises(PrivacyError, match="operator"):
-        Masker(OP).mask(qckm.SketchOperator.draw(2, 10, 1.0, random_state=0).empty(), "monday", [bytes(32), bytes([1] * 32)])
+        Masker(OP).mask(
+            qckm.SketchOperator.draw(2, 10, 1.0, random_state=0).empty(), "monday", [bytes(32), bytes([1] * 32)]
+        )
 
 
 def test_private_sketches_can_be_masked():
@@ -79,7 +81,9 @@ def test_private_sketches_can_be_masked():
     assert np.array_equal(total.total, sum(parts).total)
 
 
-@pytest.mark.parametrize("change", [lambda data: data[:-1], lambda data: b"x" + data[1:], lambda data: data[:60] + b"!" + data[61:]])
+@pytest.mark.parametrize(
+    "change", [lambda data: data[:-1], lambda data: b"x" + data[1:], lambda data: data[:60] + b"!" + data[61:]]
+)
 def test_damage_is_noticed(change):
     _, _, sent = a_round([OP.empty()] * 2)
     with pytest.raises(MessageError, match="masked sketch"):
@@ -88,6 +92,10 @@ def test_damage_is_noticed(change):
 
 def test_keys_are_checked():
     masker = Masker(OP)
-    for keys, words in (([masker.public_key], "2 to"), ([bytes(32), bytes([1] * 32)], "own key"), ([masker.public_key, bytes(32)], "agreed")):
+    for keys, words in (
+        ([masker.public_key], "2 to"),
+        ([bytes(32), bytes([1] * 32)], "own key"),
+        ([masker.public_key, bytes(32)], "agreed"),
+    ):
         with pytest.raises(PrivacyError, match=words):
             masker.mask(OP.empty(), "monday", keys)

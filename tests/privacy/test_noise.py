@@ -73,7 +73,9 @@ def test_the_audit_fails_where_noise_is_half_of_what_it_should_be():
     assert audited_epsilon(outputs(planted, 0, 5000), outputs(planted, 1, 5000), delta) > epsilon
 
 
-OP = qckm.SketchOperator.from_ranges([-5.0], [5.0], n_clusters=2, n_frequencies=1, octaves=1, dither="single", random_state=0)
+OP = qckm.SketchOperator.from_ranges(
+    [-5.0], [5.0], n_clusters=2, n_frequencies=1, octaves=1, dither="single", random_state=0
+)
 
 
 def reported(reporter, row, times):

@@ -43,7 +43,15 @@ def test_no_code_path_of_a_release_reads_what_depends_on_rows():
         """A sketch whose row-dependent notes may not be touched."""
 
         def __getattribute__(self, name):
-            if name in ("bounds", "saturated", "skipped", "coded_bounds", "values", "sampling_noise", "require_consistent"):
+            if name in (
+                "bounds",
+                "saturated",
+                "skipped",
+                "coded_bounds",
+                "values",
+                "sampling_noise",
+                "require_consistent",
+            ):
                 raise AssertionError(f"a release has read {name}")
             return super().__getattribute__(name)
 

@@ -32,7 +32,9 @@ def test_the_formula_is_the_exhaustive_maximum_over_phases(signature, dither):
 
 @pytest.mark.parametrize("signature", SIGNATURES)
 @settings(max_examples=20, deadline=None)
-@given(rows=st.lists(st.tuples(st.floats(-50, 50), st.floats(-50, 50)), min_size=1, max_size=20), seed=st.integers(0, 99))
+@given(
+    rows=st.lists(st.tuples(st.floats(-50, 50), st.floats(-50, 50)), min_size=1, max_size=20), seed=st.integers(0, 99)
+)
 def test_no_row_moves_a_sketch_further(signature, rows, seed):
     op = operator(signature, "paired", seed=seed)
     bound = of_one_row(op)

@@ -19,8 +19,8 @@ import numpy as np
 from qckm.common.arrays import Floats
 from qckm.common.random import spawn
 from qckm.decoding.attempts import Attempt, choose_n_axes, finish
-from qckm.decoding.cloud import Centroids, Cloud, choose_runs, choose_size
 from qckm.decoding.calibration import Solution
+from qckm.decoding.cloud import Centroids, Cloud, choose_runs, choose_size
 from qckm.decoding.density import fit_densities
 from qckm.decoding.estimate import Estimate
 from qckm.decoding.expectation import Expectation, expected_misfit
@@ -43,7 +43,7 @@ _PATIENCE = 2.7e9
 
 
 class Fit(NamedTuple):
-    """K clusters fitted to a sketch, the octave they were found in, and whether they explain that and its neighbours."""
+    """K clusters fitted to a sketch, the octave they were found in, and whether they explain it and its neighbours."""
 
     model: SketchModel
     attempt: Attempt
@@ -157,7 +157,9 @@ def _in_model(fitted: Gaussians, model: SketchModel) -> Gaussians:
 
 def _decode_explained(task: Task, fit: Fit, n_evaluations: int, rng: np.random.Generator) -> Found:
     """Cluster points of Gaussians that explain the sketch: it has nothing left to weigh them by."""
-    points, centroids = _cluster(task, fit, choose_runs(choose_size(task.n_clusters), task.lower.size, task.n_clusters, False), rng)
+    points, centroids = _cluster(
+        task, fit, choose_runs(choose_size(task.n_clusters), task.lower.size, task.n_clusters, False), rng
+    )
     cloud = _alike(task, points)
     mean = cloud.inertia(centroids.points)
     return Found(centroids, Estimate(mean, 0.0), fit.attempt.own.misfit, True, n_evaluations)

@@ -76,8 +76,8 @@ def as_ranges(lower: npt.ArrayLike, upper: npt.ArrayLike, n: int | None = None) 
     if not (low < high).all():
         wrong = int(np.flatnonzero(~(low < high))[0])
         raise OperatorError(
-            f"Expected lower < upper, got {low[wrong]:g} and {high[wrong]:g} in feature {wrong}: leave out columns that "
-            "are constant."
+            f"Expected lower < upper, got {low[wrong]:g} and {high[wrong]:g} in feature {wrong}: leave out columns "
+            "that are constant."
         )
     require_lengths("ranges", high - low)
     return low, high

@@ -83,7 +83,14 @@ class Operator(Value):
             raise OperatorError(
                 f"Expected a law's name, and a finite scale > 0 or None, got {self.law!r}, {self.scale!r}."
             )
-        for array in (self.frequency_codes, self.dither_codes, self.steps, self.origin, self.units, *(self.ranges or ())):
+        for array in (
+            self.frequency_codes,
+            self.dither_codes,
+            self.steps,
+            self.origin,
+            self.units,
+            *(self.ranges or ()),
+        ):
             array.setflags(write=False)
 
     @property

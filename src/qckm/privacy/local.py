@@ -90,7 +90,9 @@ class LocalReporter:
             raise PrivacyError(f"Expected 1 to {_MOST_BITS} bits a report, got {n_bits!r}.")
         self.kept = keep_chance(self.epsilon, self.n_bits)
         if self.kept <= ALL // 2:
-            raise PrivacyError(f"With ε = {epsilon:g} for {self.n_bits} bits, reports would say nothing: use fewer bits.")
+            raise PrivacyError(
+                f"With ε = {epsilon:g} for {self.n_bits} bits, reports would say nothing: use fewer bits."
+            )
         self._sequence = 0
 
     def report(self, row: npt.ArrayLike, random: bytes | None = None) -> bytes:
@@ -170,7 +172,9 @@ class LocalPool:
 
     def _add(self, report: Report) -> bool:
         if report.fingerprint != self.operator.short_fingerprint:
-            raise MessageError(f"{report.name}: of another operator ({report.fingerprint.hex()}): means something else.")
+            raise MessageError(
+                f"{report.name}: of another operator ({report.fingerprint.hex()}): means something else."
+            )
         setting = report.kept, len(report.entries)
         if self._setting is not None and setting != self._setting:
             raise MessageError(
@@ -229,7 +233,12 @@ def pool_reports(operator: SketchOperator, reports: Iterable[bytes]) -> Sketch:
 
 
 def debiased(
-    operator: SketchOperator, total: npt.NDArray[np.int64], count: int, kept: int, n_bits: int, reports_per_device: int = 1
+    operator: SketchOperator,
+    total: npt.NDArray[np.int64],
+    count: int,
+    kept: int,
+    n_bits: int,
+    reports_per_device: int = 1,
 ) -> Sketch:
     """Return the private sketch of `count` reports, given the sums of their bits as ±1, (M,).
 

@@ -220,9 +220,10 @@ def _as_keys(keys: Sequence[bytes]) -> tuple[bytes, ...]:
 
 def _context(round: str, fingerprint: str, keys: tuple[bytes, ...]) -> bytes:
     """Return what the masks depend on beside the key: they are different in every round, and for every set of keys."""
-    return b"qckm mask 1 " + hashlib.sha256(
-        json.dumps([round, fingerprint, [key.hex() for key in keys]]).encode("ascii")
-    ).digest()
+    return (
+        b"qckm mask 1 "
+        + hashlib.sha256(json.dumps([round, fingerprint, [key.hex() for key in keys]]).encode("ascii")).digest()
+    )
 
 
 def _library() -> _Library:

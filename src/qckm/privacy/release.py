@@ -83,7 +83,9 @@ def release(
     if not isinstance(sketch, Sketch):
         raise PrivacyError(f"Expected a Sketch, got {type(sketch).__name__}: make one with op.sketch(X).")
     _require_protectable(sketch, operator_is_public, max_weight)
-    rows = _as_rows("rows_per_person", rows_per_person) * (1 if max_weight is None else _as_rows("max_weight", max_weight))
+    rows = _as_rows("rows_per_person", rows_per_person) * (
+        1 if max_weight is None else _as_rows("max_weight", max_weight)
+    )
     if neighbours not in NEIGHBOURS:
         raise PrivacyError(f"Expected neighbours 'add-remove' or 'replace', got {neighbours!r}.")
     changed = rows * (2 if neighbours == "replace" else 1)
@@ -98,7 +100,9 @@ def release(
         sum_variance=how.variance,
         count_variance=how.variance / how.count_weight**2,
         rho=math.fsum([how.rho, *(ledger.rho for ledger in earlier)]),
-        epsilon=None if how.epsilon is None or None in pure else math.fsum([how.epsilon, *map(float, filter(None, pure))]),
+        epsilon=None
+        if how.epsilon is None or None in pure
+        else math.fsum([how.epsilon, *map(float, filter(None, pure))]),
         delta=_TOLD_AT if delta is None else delta,
         mechanism=mechanism,
         neighbours=neighbours,
@@ -192,7 +196,9 @@ def _public_bounds(operator: SketchOperator, ranges: Any) -> tuple[Floats, Float
             lower, upper = ranges
             return as_ranges(lower, upper, operator.n_features)
         except (OperatorError, TypeError, ValueError) as error:
-            raise PrivacyError(f"Expected ranges as a pair (lower, upper), one number a column each: {error}") from error
+            raise PrivacyError(
+                f"Expected ranges as a pair (lower, upper), one number a column each: {error}"
+            ) from error
     lower, upper = operator.reach if operator.ranges is None else operator.ranges
     return lower.copy(), upper.copy()
 

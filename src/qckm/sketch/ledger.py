@@ -110,7 +110,9 @@ class Ledger:
         epsilon = self.epsilon_at()
         pure = self.epsilon is not None and epsilon == self.epsilon
         which = f"ε = {epsilon:.4g}" if pure else f"ε = {epsilon:.4g} at δ = {self.delta:g} (ρ = {self.rho:.4g})"
-        earlier = f", {len(self.before)} earlier release{'s' * (len(self.before) > 1)} counted in" if self.before else ""
+        earlier = (
+            f", {len(self.before)} earlier release{'s' * (len(self.before) > 1)} counted in" if self.before else ""
+        )
         return (
             f"private: {which} for {self.promise}, {self.mechanism} noise of deviation {self.sum_variance**0.5:.4g} in "
             f"each sum and {self.count_variance**0.5:.4g} in the count{earlier}"

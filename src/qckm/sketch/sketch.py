@@ -240,8 +240,8 @@ class Sketch(Value):
             return None
         if self.ledger is None or other.ledger is None:
             raise MergeError(
-                "Cannot add a private sketch and one that is not: the noise would not hide the latter's rows. Release it "
-                "first (qckm.privacy.release), with a budget of its own."
+                "Cannot add a private sketch and one that is not: the noise would not hide the latter's rows. Release "
+                "it first (qckm.privacy.release), with a budget of its own."
             )
         return self.ledger.merged(other.ledger)
 

@@ -47,7 +47,7 @@ from qckm.cli.ranges_files import read_ranges
     "--after",
     type=Input(),
     multiple=True,
-    help="An earlier release that some of the same rows are in: what it has spent is added. May be given several times.",
+    help="An earlier release that some of the same rows are in: what it spent is added. May be given several times.",
 )
 @click.option("--output", "-o", type=Output(), help="The .qckm file. [default: stdout]")
 @console_options
