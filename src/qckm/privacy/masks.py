@@ -189,8 +189,9 @@ def unmask(operator: SketchOperator, masked: Iterable[MaskedSketch]) -> Sketch:
             f"in {len(senders)}: a round without somebody says nothing. Start another, without whoever dropped out."
         )
     with np.errstate(over="ignore"):
-        total = np.sum([part.vector for part in parts], axis=0, dtype=np.uint64).view(np.int64)
-    *_, count, saturated, skipped = total.tolist()
+        vectors = np.stack([part.vector for part in parts])
+        total: npt.NDArray[np.int64] = np.add.reduce(vectors, axis=0).view(np.int64)
+    count, saturated, skipped = (int(number) for number in total[-_COUNTERS:])
     ledgers = [part.ledger for part in parts]
     if any(ledger is None for ledger in ledgers) != all(ledger is None for ledger in ledgers):
         raise MessageError("Expected all sketches of a round to be private, or none.")

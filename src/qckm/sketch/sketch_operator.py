@@ -23,10 +23,10 @@ from qckm.sources.rows import as_rows, as_weights, raise_not_finite, require_nam
 class SketchOperator(ConstructedOperator):
     """What is measured of a row, and the sums of it.
 
-    Build one with `draw`, `from_ranges`, `from_frequencies` or `from_seed`. Two operators are equal when they measure the
-    same, as their fingerprints say, and decode alike: units and octaves are the same, too. Then, and only then, their
-    sketches may be added. The parameters are those of `Operator`, which
-    users seldom see: integer codes of frequencies and dither, steps, origin, signature, notes.
+    Build one with `draw`, `from_ranges`, `from_frequencies` or `from_seed`. Two operators are equal when they measure
+    the same, as their fingerprints say, and decode alike: units and octaves are the same, too. Then, and only then,
+    their sketches may be added. The parameters are those of `Operator`, which users seldom see: integer codes of
+    frequencies and dither, steps, origin, signature, notes.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def dumps(sketch: Sketch) -> bytes:
     sketch.require_consistent()  # what is written can be read
     operator = sketch.operator
     built_in = _is_built_in(operator.signature)
-    header = {
+    header: dict[str, Any] = {
         "arithmetic": operator.arithmetic,
         "count": sketch.count,
         "dither": operator.dither,
@@ -113,7 +113,7 @@ def layout(header: dict[str, Any]) -> list[tuple[str | tuple[str, str], str, tup
     ]
 
 
-def _frequency_arrays(codes: npt.NDArray[np.int16] | StructuredCodes) -> dict[str, Array]:
+def _frequency_arrays(codes: npt.NDArray[np.int16] | StructuredCodes) -> dict[str | tuple[str, str], Array]:
     if isinstance(codes, StructuredCodes):
         return {"signs": codes.packed_signs(), "factors": codes.factors, "radii": codes.radii}
     return {"frequency_codes": codes}

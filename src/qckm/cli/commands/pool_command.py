@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import click
 import numpy as np
@@ -45,6 +46,7 @@ def command(
     """
     target = sketch_io.sketch_output(output)
     operator = sketch_io.load_operator(operator_file)
+    facts: dict[str, Any] = {}
     if local:
         reports = _pool_reports(bits, operator, console)
         total, facts = reports.sketch, {"reports": reports.count, "repeated": reports.repeated}
@@ -52,7 +54,7 @@ def command(
         pool = _pool_messages(bits, operator, console)
         total, facts = pool.sketch, {"unreadable": pool.unreadable, "devices": pool.report()}
     else:
-        total, facts = _pool_rows(bits, operator), {}
+        total = _pool_rows(bits, operator)
     size = sketch_io.write_sketch(total, target)
     console.say(summaries.summary(total, size, None))
     console.print_facts({"output": target, "rows": total.count, "sketch_bytes": size, **facts})
