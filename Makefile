@@ -8,7 +8,7 @@ CORE := CMakeLists.txt $(wildcard src/qckm/kernels/core/*.[ch])
 CODE := conftest.py src tests experiments examples benchmarks docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-engines test-dask test-spark test-ray check format lint types strict test-sanitizers test-wheel test-lowest test-browser test-cortex-m0 test-targets kills fuzz experiments sensor-cost bench paper paper-quick docs pictures clean
+.PHONY: help demo test test-engines test-dask test-spark test-ray check format lint types strict test-sanitizers test-wheel test-lowest test-browser test-gpu test-cortex-m0 test-targets kills fuzz mutants experiments sensor-cost bench bench-gpu paper paper-quick docs pictures clean
 
 help:  ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -57,7 +57,7 @@ strict: $(READY)  ## the C core without a warning, by each of gcc and clang that
 	    CC=$$compiler $(BIN)/cmake -S . -B build/strict-$$compiler -G Ninja -DQCKM_STRICT=ON --log-level=NOTICE && \
 	    $(BIN)/cmake --build build/strict-$$compiler || exit 1; done
 
-test-sanitizers: $(READY)  ## the kernels' tests with AddressSanitizer and UndefinedBehaviorSanitizer, threads with ThreadSanitizer
+test-sanitizers: $(READY)  ## the C core's tests with AddressSanitizer and UndefinedBehaviorSanitizer, threads with ThreadSanitizer
 	tests/install-tools.sh compiler
 	tests/kernels/sanitized.sh $(BIN)
 
@@ -74,6 +74,10 @@ test-browser: $(READY)  ## look at the report in headless Chromium (Debian: apt-
 	command -v chromium >/dev/null || { apt-get update && apt-get install --yes chromium chromium-driver; }
 	$(BIN)/python -m pytest -q tests/browser
 
+test-gpu: $(READY)  ## the GPU's kernels on this machine's GPU (installs CuPy)
+	$(BIN)/python -m pip install --quiet --editable ".[gpu]"
+	$(BIN)/python -m pytest -q -rs tests/kernels/test_gpu.py tests/engines/test_gpu_rows.py
+
 test-cortex-m0: $(READY)  ## the sensor's encoder on an emulated Cortex-M0 (installs Debian's tools)
 	tests/install-tools.sh cortex-m
 	$(BIN)/python -m pytest -q -rs tests/targets -k cortex-m0
@@ -87,6 +91,15 @@ fuzz: $(READY)  ## read damaged and forged files: INPUTS=60000 in a few minutes,
 
 kills: $(READY)  ## kill -9 a resumable sketch 200 times, and compare the bytes
 	$(BIN)/python experiments/kills.py --kills 200
+
+# Not the project's own .venv: sources elsewhere must come before the installed ones, and mutmut needs an older pytest.
+mutants: pyproject.toml  ## plant small faults in operator/, sketch/, planning/, decoding/ and count those that no test notices; MUTANTS='qckm.sketch.*' (hours; resumes)
+	$(PYTHON) -m venv .venv-mutants
+	.venv-mutants/bin/python -m pip install --quiet --upgrade pip
+	tests/with-compiler.sh $(abspath .venv-mutants)/bin/python .venv-mutants/bin/python -m pip install --quiet . "mutmut>=3.8,<4" "pytest<9" pytest-timeout hypothesis duckdb pandas polars
+	QCKM_CORE=$$(cd / && $(abspath .venv-mutants)/bin/python -c "from qckm.kernels import library; print(library.load()._name)") \
+	    .venv-mutants/bin/mutmut run --max-children 2 $(or $(MUTANTS),'*3' '*7')
+	$(BIN)/python experiments/mutants.py
 
 experiments: $(READY)  ## measure again all that experiments/results holds (hours; what is there is not run again)
 	cd experiments && for name in clompr quantisation defaults structured octaves seeded choosing_k; do ../$(BIN)/python $$name.py || exit 1; done
@@ -114,9 +127,13 @@ docs: $(VENV)/.docs-ready  ## build the site in docs/_build/html, offline, warni
 pictures: $(READY)  ## draw the pictures of docs/how-it-works.md again
 	$(BIN)/python docs/pictures.py
 
+bench-gpu: $(READY)  ## the GPU's kernels against the card's ceilings and PyTorch; rewrites benchmarks/results/gpu.md
+	$(BIN)/python -m pip install --quiet --editable ".[gpu]" torch
+	$(BIN)/python -m benchmarks.gpu
+
 bench: $(READY)  ## measure speed against peers, with targets; rewrites benchmarks/results/ (five minutes)
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.growth
 
 clean:  ## remove what make made
-	rm -rf $(VENV) .venv-lowest demo-output build dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-mutants mutants demo-output build dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -30,9 +30,8 @@ def main() -> None:
         print(f"| {name} | {len(own)} | {' | '.join(cells)} |")
     flagged = [(float(line["sse_ratio"]), line["converged"] == "True") for line in lines if line["method"] == "qckm"]
     bad, good = [ok for ratio, ok in flagged if ratio > 1.2], [ok for ratio, ok in flagged if ratio < 1.1]
-    print(
-        f"above 1.2: {len(bad) - sum(bad)} of {len(bad)} flagged; below 1.1: {len(good) - sum(good)} of {len(good)} flagged"
-    )
+    print(f"above 1.2: {len(bad) - sum(bad)} of {len(bad)} flagged")
+    print(f"below 1.1: {len(good) - sum(good)} of {len(good)} flagged")
     figure, axes = plt.subplots(figsize=(6, 3.6))
     for prefix, label, marker in (("scale", "scale public", "o"), ("ranges", "ranges public", "s")):
         mine = [line for line in lines if line["point"].startswith(prefix) and line["method"] == "qckm"]

@@ -19,7 +19,8 @@ from threadpoolctl import threadpool_limits
 import qckm
 from decoder import datasets
 from qckm.common.random import spawn
-from qckm.planning.pilot import PILOT_ROWS, choose_pilot_size, draw_pilot
+from qckm.planning.pilot import PILOT_ROWS, choose_pilot_size
+from qckm.planning.sampling import draw_pilot
 from qckm.planning.scale import Settings, choose_settings
 
 RESULTS = Path(__file__).parent / "results"

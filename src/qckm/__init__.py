@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from qckm import errors
-from qckm.decoding.calibration import Calibration, calibrate
-from qckm.decoding.decode import Clustering, decode
 from qckm.operator import signatures
 from qckm.operator.laws import Law
 from qckm.operator.signatures import Signature
@@ -17,6 +15,8 @@ from qckm.sources import engine_rows
 
 if TYPE_CHECKING:
     from qckm import privacy
+    from qckm.decoding.calibration import Calibration, calibrate
+    from qckm.decoding.decode import Clustering, decode
     from qckm.decoding.selection import ClusterCount, choose_n_clusters
     from qckm.estimators.kmeans import CompressiveKMeans
     from qckm.models import Model, load_model
@@ -48,12 +48,16 @@ __all__ = [
     "sketch_by",
     "sketch_source",
 ]
-# Imported when first asked for: scikit-learn and pyarrow take their time.
+# Imported when first asked for: decoders, scikit-learn and pyarrow take their time.
 _LATE = {
+    "Calibration": "qckm.decoding.calibration",
     "ClusterCount": "qckm.decoding.selection",
+    "Clustering": "qckm.decoding.decode",
     "CompressiveKMeans": "qckm.estimators.kmeans",
     "Model": "qckm.models",
+    "calibrate": "qckm.decoding.calibration",
     "choose_n_clusters": "qckm.decoding.selection",
+    "decode": "qckm.decoding.decode",
     "load_model": "qckm.models",
     "open_source": "qckm.sources.opening",
     "sketch_by": "qckm.sketch.grouping",

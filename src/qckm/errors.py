@@ -93,8 +93,16 @@ class MissingExtraError(QckmError, ImportError):
     """Something optional is needed and not installed."""
 
 
+class DeviceError(QckmError):
+    """There is no GPU, or none that can be used."""
+
+
 class PoorFitWarning(UserWarning):
     """The centroids found do not explain the sketch, or not stably: they may be wrong."""
+
+
+class SampleLostWarning(UserWarning):
+    """A sample of rows that centroids would have been decoded with was left behind: the sketch is decoded alone."""
 
 
 class SaturationWarning(UserWarning):

@@ -283,16 +283,3 @@ def test_19_of_what_is_no_file_of_ours_little_is_read():
         words = [sys.executable, "-m", "qckm", "info", "-"]
         done = subprocess.run(words, stdin=zeros, capture_output=True, text=True, check=False, timeout=60)
     assert done.stderr.startswith("qckm: standard input: expected a model file")
-
-
-def test_19_without_numbas_compiler_kernels_are_compiled_all_the_same(tmp_path):
-    code = (
-        "import numpy as np, qckm\n"
-        "op = qckm.SketchOperator.draw(2, 8, scale=1.0, random_state=0)\n"
-        "print(op.sketch(np.eye(2)).total.tolist())"
-    )
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
-    words = [sys.executable, "-c", code]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-    operator = qckm.SketchOperator.draw(2, 8, scale=1.0, random_state=0)
-    assert done.stdout.strip() == str(operator.sketch(np.eye(2)).total.tolist()), done.stderr

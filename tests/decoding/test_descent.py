@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import Bounds, minimize
 
 import qckm
-from qckm.decoding.descent import descend
+from qckm.decoding.descent import fit_points, match_point
 from qckm.decoding.first_harmonic import FirstHarmonicModel
 
 
@@ -18,7 +18,7 @@ def test_step_1_climbs_as_high_as_scipy(dither):
     model, box = model_of(dither), (np.full(3, -5.0), np.full(3, 5.0))
     for seed in range(5):
         start = np.random.default_rng(seed).uniform(*box)
-        point, cost, evaluations = descend(model.tones, model.fold(model.z), 0, start, *box)
+        point, cost, evaluations = match_point(model.waves(model.z), start, *box)
         peer = minimize(lambda u: -model.correlation(u, model.z)[0], start, bounds=Bounds(*box))
         assert cost == pytest.approx(-model.correlation(point, model.z)[0])
         # The top of a hill, whichever it is: no slope is left but out of the box, and SciPy climbs no higher.
@@ -42,7 +42,7 @@ def test_step_5_descends_as_low_as_scipy(dither):
         value, by_points, by_weights = model.objective(x[:6].reshape(2, 3), x[6:])
         return value, np.concatenate([by_points.ravel(), by_weights])
 
-    found, value, _ = descend(model.tones, model.fold(model.z), 2, start, low, high)
+    found, value, _ = fit_points(model.waves(model.z), 2, start, low, high)
     peer = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=Bounds(low, high))
     assert value == pytest.approx(objective(found)[0])
     assert value == pytest.approx(peer.fun, rel=1e-5)
@@ -52,7 +52,7 @@ def test_step_5_descends_as_low_as_scipy(dither):
 def test_bounds_are_kept_and_active_where_the_way_down_leads_out():
     model = model_of("paired")
     low, high = np.append(np.full(6, -0.5), [0.0, 0.0]), np.append(np.full(6, 0.5), [0.3, 0.3])
-    found, _, _ = descend(model.tones, model.fold(model.z), 2, np.append(np.linspace(-9, 9, 6), [1.0, -1.0]), low, high)
+    found, _, _ = fit_points(model.waves(model.z), 2, np.append(np.linspace(-9, 9, 6), [1.0, -1.0]), low, high)
     assert (found >= low).all()
     assert (found <= high).all()
     assert ((found == low) | (found == high)).any()

@@ -6,9 +6,12 @@ import warnings
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import qckm
+from qckm.cli import run
 from qckm.sketch import files
 
 NAMES = ["a", "b", "c"]
@@ -68,6 +71,24 @@ def operator():
 def expected(operator, rows):
     """The bytes of a laptop."""
     return files.dumps(operator.sketch(rows))
+
+
+@pytest.fixture
+def sketch_files(operator, rows, tmp_path, monkeypatch):
+    """Sketch the rows, in three Parquet files, by the command line on an engine; return its words and the bytes."""
+    monkeypatch.chdir(tmp_path)
+    operator.empty().save("operator.qckm")
+    for part in range(3):
+        piece = rows[1000 * part : 1000 * (part + 1)]
+        pq.write_table(pa.table({name: piece[:, place] for place, name in enumerate(NAMES)}), f"{part}.parquet")
+
+    def sketch(engine):
+        data = str(tmp_path / "*.parquet")  # the whole path: a JVM may have been started in another folder
+        words = ["sketch", data, f"--engine={engine}", "--operator", "operator.qckm", "-o", "out.qckm", "--quiet"]
+        assert run(words) == 0
+        return words, (tmp_path / "out.qckm").read_bytes()
+
+    return sketch
 
 
 def cuts(seed, n_rows, most=12):

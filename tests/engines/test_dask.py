@@ -6,13 +6,12 @@ import time
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import qckm
 from qckm.cli import run
 from qckm.errors import RowsError, SourceError
+from qckm.planning.sampling import draw_pilot
 from qckm.sketch import files
 
 from .conftest import NAMES, cuts
@@ -117,6 +116,14 @@ def test_fit_draws_the_pilot_across_partitions(dask_client, frame):
     assert km.operator_.origin == pytest.approx(9.0, abs=1.5)
 
 
+def test_the_pilot_is_that_of_an_array_in_whatever_partitions(dask_client, rows, frame):
+    expected = draw_pilot(rows, None, np.random.default_rng(0), 500)
+    for held in (array_of(rows, 1), array_of(rows, 2), frame_of(frame, 3), bag_of(rows, 4)):
+        found = open_partitions(held).pilot(np.random.default_rng(0), 500)
+        np.testing.assert_array_equal(found.rows, expected.rows)
+        np.testing.assert_array_equal(found.weights, expected.weights)
+
+
 def test_the_pilot_does_not_compute_all_partitions(dask_client, tmp_path):
     folder = str(tmp_path)
 
@@ -144,6 +151,9 @@ def test_partial_fit_adds_a_collection(dask_client, rows):
     km = qckm.CompressiveKMeans(3, init="pilot", random_state=0).partial_fit(da.from_array(rows, chunks=(600, 3)))
     km.partial_fit(da.from_array(rows[:100], chunks=(60, 3)))
     assert km.sketch_ == km.operator_.sketch(rows) + km.operator_.sketch(rows[:100])
+    held = km._sample.pilot()
+    assert len(held.rows) == 3000
+    assert held.weights.sum() == 3100
 
 
 def test_bad_rows_are_refused_or_counted(dask_client, operator, frame):
@@ -181,15 +191,8 @@ def test_the_operator_is_in_the_graph_once(operator, rows):
 
 
 @pytest.mark.engine
-def test_the_command_line_gives_the_same_bytes(operator, rows, expected, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    operator.empty().save("operator.qckm")
-    for part in range(3):
-        piece = rows[1000 * part : 1000 * (part + 1)]
-        pq.write_table(pa.table({name: piece[:, place] for place, name in enumerate(NAMES)}), f"{part}.parquet")
-    words = ["sketch", "*.parquet", "--engine=dask", "--operator", "operator.qckm", "-o", "out.qckm", "--quiet"]
-    assert run(words) == 0
-    assert (tmp_path / "out.qckm").read_bytes() == expected
+def test_the_command_line_gives_the_same_bytes(sketch_files, expected):
+    assert sketch_files("dask")[1] == expected
 
 
 def test_mistakes_of_the_command_line_are_answered_with_a_sentence(tmp_path, monkeypatch, capfd):

@@ -7,9 +7,10 @@ import qckm
 from qckm import engines
 from qckm.engines.jobs import loads, merge_outcomes, merge_parts, outcome_of, result_of, run_part
 from qckm.engines.label_job import LabelJob, sums_of
-from qckm.engines.sample_job import PARTS, SampleJob, choose_parts, rows_of_sample
+from qckm.engines.sample_job import PARTS, SampleJob, choose_parts
 from qckm.engines.sketch_job import SketchJob
 from qckm.errors import MissingExtraError, RowsError, SourceError
+from qckm.planning.row_sample import RowSample
 from qckm.sketch import files
 from qckm.sources.engine_rows import engine_of
 
@@ -61,50 +62,27 @@ def test_weights_of_bad_rows_go_with_them(operator, rows):
     assert found == operator.sketch(np.delete(bad, 7, axis=0), np.delete(weights, 7))
 
 
-def sample(job, rows, weights=None, pieces=9):
-    parts = [
-        run_part(job, [(rows[some], None if weights is None else weights[some])], number)
-        for number, some in enumerate(np.array_split(np.arange(len(rows)), pieces))
-    ]
-    return parts, rows_of_sample(merge_parts(job, parts), rows.shape[1])
-
-
-def test_a_sample_is_the_same_in_any_order_of_merging(rows):
+def test_a_sample_is_the_same_in_whatever_partitions(rows):
     for weights in (None, np.arange(len(rows))):
-        job = SampleJob(seed=5, weighted=weights is not None, size=100).dumps()
-        parts, found = sample(job, rows, weights)
-        others = merge_parts(job, [merge_parts(job, parts[5:][::-1]), b"", merge_parts(job, parts[:5])])
-        np.testing.assert_array_equal(rows_of_sample(others, 3), found)
-        assert len(found) == 100
-        assert {tuple(row) for row in found} <= {tuple(row) for row in rows}
-
-
-def test_a_sample_is_uniform():
-    """Over 400 samples of 50 of 200 rows in uneven parts: each row is drawn 100 times, ± 5 deviations of 8.7."""
-    rows = np.arange(200.0)[:, np.newaxis]
-    times = np.zeros(200)
-    for seed in range(400):
-        job = SampleJob(seed, size=50).dumps()
-        parts = [run_part(job, [(part, None)], n) for n, part in enumerate((rows[:3], rows[3:150], rows[150:]))]
-        drawn = rows_of_sample(merge_parts(job, parts), 1)[:, 0].astype(int)
-        assert len(np.unique(drawn)) == 50
-        times[drawn] += 1
-    assert np.abs(times - 100).max() < 5 * 8.7
-
-
-def test_a_weighted_sample_follows_the_weights():
-    """20 000 draws of ten rows in two parts: shares within five standard errors of the weights."""
-    rows, weights = np.arange(10.0)[:, np.newaxis], np.arange(10)
-    _, found = sample(SampleJob(3, weighted=True, size=20_000).dumps(), rows, weights, pieces=2)
-    shares = np.bincount(found[:, 0].astype(int), minlength=10) / 20_000
-    p = weights / weights.sum()
-    assert (np.abs(shares - p) <= 5 * np.sqrt(p * (1 - p) / 20_000)).all()
+        job = SampleJob(seed=5, size=100).dumps()
+        expected = RowSample.empty(3, 5, 100).added(rows, weights).pilot()
+        for pieces in (1, 4, 9):
+            parts = [
+                run_part(job, [(rows[some], None if weights is None else weights[some])], number)
+                for number, some in enumerate(np.array_split(np.arange(len(rows)), pieces))
+            ]
+            left = merge_parts(job, [merge_parts(job, parts[pieces // 2 :][::-1]), b"", *parts[: pieces // 2]])
+            found = RowSample.loads(left).pilot()
+            np.testing.assert_array_equal(found.rows, expected.rows)
+            np.testing.assert_array_equal(found.weights, expected.weights)
+            assert len(found.rows) == 100
 
 
 def test_a_sample_leaves_out_what_is_not_finite():
     rows = np.array([[1.0, 2.0], [np.nan, 1.0], [3.0, np.inf]])
-    _, found = sample(SampleJob(0).dumps(), rows, pieces=1)
-    np.testing.assert_array_equal(found, [[1.0, 2.0]])
+    found = RowSample.loads(run_part(SampleJob(0).dumps(), [(rows, None)], 0))
+    np.testing.assert_array_equal(found.rows, [[1.0, 2.0]])
+    assert run_part(SampleJob(0).dumps(), [(rows[1:], None)], 0) == b""
 
 
 def test_the_pilot_looks_into_few_partitions_all_over():

@@ -4,11 +4,9 @@ import os
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import qckm
-from qckm.cli import run
 from qckm.errors import RowsError, SourceError
 from qckm.sketch import files
 
@@ -88,12 +86,5 @@ def test_fit_finds_the_clusters(ray_cluster, table):
     assert km.feature_names_in_.tolist() == NAMES
 
 
-def test_the_command_line_gives_the_same_bytes(ray_cluster, operator, rows, expected, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    operator.empty().save("operator.qckm")
-    for part in range(3):
-        piece = rows[1000 * part : 1000 * (part + 1)]
-        pq.write_table(pa.table({name: piece[:, place] for place, name in enumerate(NAMES)}), f"{part}.parquet")
-    words = ["sketch", "*.parquet", "--engine=ray", "--operator", "operator.qckm", "-o", "out.qckm", "--quiet"]
-    assert run(words) == 0
-    assert (tmp_path / "out.qckm").read_bytes() == expected
+def test_the_command_line_gives_the_same_bytes(ray_cluster, sketch_files, expected):
+    assert sketch_files("ray")[1] == expected

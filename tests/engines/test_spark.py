@@ -166,15 +166,8 @@ def test_the_scikit_learn_face_fits_a_spark_frame(frame):
         km.predict(frame.select(NAMES))
 
 
-def test_the_command_line_gives_the_same_bytes(spark, operator, rows, expected, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    operator.empty().save("operator.qckm")
-    for part in range(3):
-        piece = rows[1000 * part : 1000 * (part + 1)]
-        pq.write_table(pa.table({name: piece[:, place] for place, name in enumerate(NAMES)}), f"{part}.parquet")
-    here = str(tmp_path / "*.parquet")  # the JVM was started in another folder
-    words = ["sketch", here, "--engine=spark", "--operator", "operator.qckm", "-o", "out.qckm", "--quiet"]
-    assert run(words) == 0
-    assert (tmp_path / "out.qckm").read_bytes() == expected
+def test_the_command_line_gives_the_same_bytes(spark, sketch_files, expected, tmp_path):
+    words, found = sketch_files("spark")
+    assert found == expected
     assert run([*words[:3], "--scale", "2", "--frequencies", "9", "-o", "pilot.qckm", "--standardize", "-q"]) == 0
     assert qckm.load("pilot.qckm").count == 3000

@@ -145,7 +145,8 @@ def test_a_private_report_is_that_of_python(tmp_path):
     op = operator()
     reporter = qckm.privacy.LocalReporter(op, epsilon=6.0, device=9)
     words = np.random.default_rng(0).integers(2**32, size=2 * reporter.n_bits, dtype=np.uint32)
-    body = f"""static uint8_t m[QCKM_LOCAL_BYTES({reporter.n_bits}u)]; int16_t row[3] = {{1200, -2, 30000}}; size_t i, n;
+    body = f"""static uint8_t m[QCKM_LOCAL_BYTES({reporter.n_bits}u)]; int16_t row[3] = {{1200, -2, 30000}};
+    size_t i, n;
     const uint32_t words[] = {{{", ".join(f"{word}u" for word in words)}}};
     n = qckm_local_report(row, {reporter.kept}u, {reporter.n_bits}u, words, 9, 0, m);
     for (i = 0; i < n; i++) {{ printf("%02x", m[i]); }}

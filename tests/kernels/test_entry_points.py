@@ -5,32 +5,12 @@ import ctypes
 import numpy as np
 import pytest
 
-from qckm.kernels import library, reference
-from qckm.kernels.compiled import _NUMBERS
-from qckm.kernels.library import DONE, RowsAt, Spec, Totals
+from qckm.kernels import reference
+from qckm.kernels.library import DONE, NUMBERS, RowsAt, Spec, Totals
 
 CASES = 60
 GUARD = 0xA5  # what must be left around an output
 TABLES = {0: reference.one_bit_table(), 1: reference.cosine_table()}
-
-
-def sets_here():
-    loaded, names = library.load(), ["avx512vnni", "avx512", "avx2", "ssse3", "neon", "plain"]
-    if loaded is None:
-        return []
-    best = loaded.qckm_instructions()
-    found = [name for name in names if loaded.qckm_use(name.encode())]
-    loaded.qckm_use(best)
-    return found
-
-
-@pytest.fixture(params=sets_here())
-def core(request):
-    loaded = library.load()
-    best = loaded.qckm_instructions()
-    loaded.qckm_use(request.param.encode())
-    yield loaded
-    loaded.qckm_use(best)
 
 
 class Guarded:
@@ -83,7 +63,7 @@ class Case:
 
     def _place_rows(self):
         """Rows of any numbers, at any address, any distance apart, in either direction."""
-        rng, number = self.rng, np.dtype(str(self.rng.choice(list(_NUMBERS))))
+        rng, number = self.rng, np.dtype(str(self.rng.choice(list(NUMBERS))))
         size = number.itemsize
         feature_bytes = int(rng.choice([size, size, size + 1, 3 * size]))
         row_bytes = self.n * feature_bytes + int(rng.choice([0, 0, 1, 12]))
@@ -117,8 +97,7 @@ class Case:
         return Spec(**numbers, octaves=self.octaves, single=self.rng.integers(2), **addresses)
 
     def at(self):
-        number = _NUMBERS[f"{self.X.dtype.kind}{self.X.dtype.itemsize}"]
-        return RowsAt(self.X.ctypes.data, self.rows, *self.X.strides, number)
+        return RowsAt.of(self.X)
 
     def expected(self):
         X = self.X.astype(np.float64)

@@ -97,7 +97,9 @@ def test_a_fork_after_threads_were_used(rng):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_control_c_is_heard():
     code = """
+import signal
 import numpy as np, qckm
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs start deaf to it
 op = qckm.SketchOperator.draw(10, 2000, 1.0, random_state=0)
 X = np.broadcast_to(np.zeros((1, 10), np.float32), (10**9, 10))  # an hour or so
 op.sketch(X[:10])
@@ -108,10 +110,13 @@ except KeyboardInterrupt:
     print("interrupted")
 """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout.readline() == "ready\n"
-        time.sleep(0.3)
-        child.send_signal(signal.SIGINT)
-        assert child.communicate(timeout=60)[0] == "interrupted\n"
+        try:
+            assert child.stdout.readline() == "ready\n"
+            time.sleep(0.3)
+            child.send_signal(signal.SIGINT)
+            assert child.communicate(timeout=60)[0] == "interrupted\n"
+        finally:
+            child.kill()  # it would go on for that hour
 
 
 def test_a_memmap_is_not_copied(tmp_path):

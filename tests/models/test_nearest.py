@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qckm.errors import RowsError
-from qckm.models.nearest import nearest
+from qckm.kernels.library import NUMBERS
+from qckm.models.nearest import _assign, _assign_by_numpy, nearest
 
 
 @given(
@@ -38,3 +39,22 @@ def test_bad_values_are_named_by_row_and_column(bad, name, rng):
 def test_a_large_offset_costs_nothing(rng):
     rows, centers = rng.normal(size=(1000, 3)), rng.normal(size=(5, 3))
     np.testing.assert_array_equal(nearest(rows + 2.0**30, centers + 2.0**30)[0], nearest(rows, centers)[0])
+
+
+@pytest.mark.parametrize("number", sorted(NUMBERS))
+@pytest.mark.parametrize("order", ["C", "F", "backwards", "swapped"])
+def test_the_core_finds_what_numpy_finds_in_any_layout(core, number, order, rng):
+    centers = 20 * rng.random((7, 5))
+    rows = np.asarray(100 * rng.random((601, 5)), number, order="F" if order == "F" else "C")
+    rows = {"backwards": rows[::-1, ::-1], "swapped": rows.astype(rows.dtype.newbyteorder())}.get(order, rows)
+    ours, twin = ((np.empty(601, np.int32), np.empty(601)) for _ in range(2))
+    assert _assign(rows, centers, *ours)
+    assert _assign_by_numpy(rows, centers, *twin)
+    np.testing.assert_array_equal(ours[0], twin[0])
+    np.testing.assert_allclose(ours[1], twin[1])
+
+
+def test_neither_core_nor_numpy_overlooks_what_is_not_finite(core):
+    rows, labels, squares = np.array([[1.0], [np.nan]]), np.empty(2, np.int32), np.empty(2)
+    assert not _assign(rows, np.ones((1, 1)), labels, squares)
+    assert not _assign_by_numpy(rows, np.ones((1, 1)), labels, squares)

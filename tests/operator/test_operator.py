@@ -239,6 +239,12 @@ def test_frequencies_of_ones_own_are_checked(frequencies, how, reason):
         qckm.SketchOperator.from_frequencies(frequencies, **how)
 
 
+def test_one_frequency_of_one_feature_is_enough_and_none_is_not():
+    assert qckm.SketchOperator.from_frequencies([[2.0]]).n_measurements == 2
+    with pytest.raises(OperatorError, match=r"shape \(2, 0\)"):
+        qckm.SketchOperator.from_frequencies(np.empty((2, 0)))
+
+
 def test_a_feature_nobody_looks_at_is_allowed(rng):
     omega = rng.normal(size=(2, 9))
     omega[1] = 0
@@ -248,7 +254,7 @@ def test_a_feature_nobody_looks_at_is_allowed(rng):
 
 def test_bits_need_a_one_bit_signature():
     for verb, argument in (("encode", np.zeros((1, 3))), ("pool", np.zeros((1, 4), np.uint8))):
-        with pytest.raises(OperatorError, match="signature='one-bit'"):
+        with pytest.raises(OperatorError, match=f"cannot {verb} with 'triangle'.*signature='one-bit'"):
             getattr(draw(signature="triangle"), verb)(argument)
 
 

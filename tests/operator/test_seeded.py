@@ -128,3 +128,13 @@ def test_neighbouring_seeds_and_frequencies_are_unrelated():
     assert abs(np.corrcoef(one, other)[0, 1]) < 0.015
     assert abs(np.corrcoef(one, shifted)[0, 1]) < 0.015
     assert len(np.unique(seeded.draw(1, 3, N_DRAWN).components, axis=1).T) > 0.999 * N_DRAWN
+
+
+def test_a_seed_takes_origin_units_and_names_as_drawing_does():
+    how = {"origin": [3.0, -4.0], "units": [1.0, 2.0], "feature_names": ["a", "b"]}
+    op = qckm.SketchOperator.from_seed(2, 20, scale=1.0, seed=5, **how)
+    assert (op.origin.tolist(), op.units.tolist(), op.feature_names) == ([3.0, -4.0], [1.0, 2.0], ("a", "b"))
+    assert op.scale == 1.0
+    for wrong, reason in (({"n_features": 0}, "n_features"), ({"n_frequencies": 0}, "n_frequencies")):
+        with pytest.raises(OperatorError, match=f"Expected {reason} to be a whole number"):
+            qckm.SketchOperator.from_seed(**{"n_features": 2, "n_frequencies": 20, "scale": 1.0, "seed": 5, **wrong})

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -84,6 +85,23 @@ def test_the_readme_has_no_links_into_the_repository(built):
         description = archive.read(metadata).decode()
     assert "# qckm" in description
     assert not re.findall(r"\]\((?!https?://)[^)]*\)", description)
+
+
+def test_the_oldest_build_backend_that_is_promised_builds_the_same(built, tmp_path):
+    """What pyproject.toml requires at least, and no newer: the wheel has the same files."""
+    required = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    run(sys.executable, "-m", "venv", tmp_path / "old")
+    python = tmp_path / "old" / "bin" / "python"
+    oldest = [requirement.replace(">=", "==") + ".0" for requirement in required]
+    run(python, "-m", "pip", "install", "--quiet", *oldest, "build", "cmake", "ninja")
+    with tarfile.open(built[0]) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (folder,) = tmp_path.glob("qckm-*")
+    path = f"{tmp_path / 'old' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    run(python, "-m", "build", "--no-isolation", "--wheel", "--outdir", tmp_path / "dist", folder, PATH=path)
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    names = [set(zipfile.ZipFile(one).namelist()) for one in (wheel, built[1])]
+    assert names[0] == names[1]
 
 
 def test_a_compiler_does_not_change_a_sum(built, python, tmp_path):

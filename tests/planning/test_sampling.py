@@ -6,8 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from qckm.errors import RowsError
+from qckm.planning import sampling
 from qckm.planning.plan import Plan, draw_operator
-from qckm.planning.sampling import sample_rows
+from qckm.planning.sampling import draw_pilot, draw_pilot_of
 from qckm.sources.opening import open_source
 
 
@@ -15,31 +16,41 @@ def write(path, values, group):
     pq.write_table(pa.table({"x": values.astype(float), "y": values % 7.0}), path, row_group_size=group)
 
 
-def test_sorted_files_are_sampled_from_beginning_to_end(tmp_path):
+def test_large_sorted_files_are_looked_into_from_beginning_to_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(sampling, "LOOKED_AT", 1 << 19)  # 32 768 of the rows
     for part in range(4):
         write(tmp_path / f"{part}.parquet", np.arange(20_000) + 20_000 * part, 1000)
     source = open_source(tmp_path)
-    rows = sample_rows(source, 500, np.random.default_rng(0))
-    assert 400 <= len(rows) <= 500
-    assert len(np.unique(rows[:, 0])) == len(rows)
-    counts, _ = np.histogram(rows[:, 0], 8, (0, 80_000))
+    found = draw_pilot_of(source, np.random.default_rng(0), 500)
+    assert len(found.rows) == 500
+    assert found.weights.sum() == pytest.approx(80_000, rel=0.1)
+    counts, _ = np.histogram(found.rows[:, 0], 8, (0, 80_000))
     assert counts.min() > 30
-    np.testing.assert_array_equal(rows, sample_rows(source, 500, np.random.default_rng(0)))
+    assert len(np.unique(found.rows[:, 0] // 1000)) == 32  # row groups
+    np.testing.assert_array_equal(found.rows, draw_pilot_of(source, np.random.default_rng(0), 500).rows)
+
+
+def test_a_large_array_is_looked_at_in_places(monkeypatch):
+    monkeypatch.setattr(sampling, "LOOKED_AT", 1 << 16)
+    rows = np.arange(100_000.0)[:, np.newaxis]
+    found = draw_pilot(rows, np.where(rows[:, 0] < 50_000, 3, 0), np.random.default_rng(0), 500)
+    counts, _ = np.histogram(found.rows[:, 0], 5, (0, 50_000))
+    assert counts.min() > 60
 
 
 @pytest.mark.parametrize("size", [10, 5000])
 def test_a_csv_is_read_through(tmp_path, size):
     np.savetxt(tmp_path / "t.csv", np.arange(2000.0).reshape(1000, 2), header="a,b", comments="", delimiter=",")
-    rows = sample_rows(open_source(tmp_path / "t.csv"), size, np.random.default_rng(0))
+    rows = draw_pilot_of(open_source(tmp_path / "t.csv"), np.random.default_rng(0), size).rows
     assert len(rows) == min(size, 1000)
     assert rows[:, 0].max() > 1000
 
 
 def test_bad_rows_are_not_in_the_pilot():
     rows = np.array([[np.nan, 1.0], [2.0, 3.0], [np.inf, 0.0]])
-    assert sample_rows(open_source(rows), 10, np.random.default_rng(0)).tolist() == [[2.0, 3.0]]
+    assert draw_pilot_of(open_source(rows), np.random.default_rng(0), 10).rows.tolist() == [[2.0, 3.0]]
     with pytest.raises(RowsError, match="found none"):
-        sample_rows(open_source(rows[:1]), 10, np.random.default_rng(0))
+        draw_pilot_of(open_source(rows[:1]), np.random.default_rng(0), 10)
 
 
 def test_standardising_is_in_the_operator():

@@ -5,6 +5,7 @@ import os
 import struct
 import sys
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,7 @@ def rewritten(data, **changes):
     length = struct.unpack_from("<I", data, 12)[0]
     header = json.loads(data[16 : 16 + length])
     header.update(changes)
+    header = {key: value for key, value in header.items() if value is not ...}
     text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
     return sealed(data[:12] + struct.pack("<I", len(text)) + text + data[16 + length : -32])
 
@@ -192,6 +194,46 @@ def test_an_oversized_header_is_refused(length):
 def test_a_hostile_header_is_refused_even_with_a_right_checksum(sketch, changes):
     with pytest.raises(FileError):
         files.loads(rewritten(files.dumps(sketch), **changes))
+
+
+@pytest.mark.parametrize(
+    "changes, reason",
+    [
+        ({"n_features": 0}, "at least one feature and one frequency"),
+        ({"n_frequencies": 0}, "at least one feature and one frequency"),
+        ({"n_features": 2**48}, "at least one feature and one frequency"),
+        ({"n_frequencies": 2**48}, "at least one feature and one frequency"),
+        ({"count": -1}, "'count' in the header to be a finite number >= 0, got -1"),
+        ({"count": 2**63}, "'count' in the header to be a finite number >= 0"),
+        ({"count": 1.5}, "'count' in the header to be <class 'int'>, got 1.5"),
+        ({"table": 1}, "'table' in the header to be <class 'bool'>, got 1"),
+        ({"skipped": True}, "'skipped' in the header to be <class 'int'>, got True"),
+        ({"scale": float("nan")}, "Expected a JSON header, got something else: NaN is no JSON"),
+        ({"scale": float("inf")}, "Infinity is no JSON"),
+        ({"scale": 2**53 + 1}, "'scale' in the header to be a number that float64 holds"),
+        ({"dither": "triple"}, "a sum of int64 or float64 and a paired or single dither"),
+        ({"sum": "int32"}, "a sum of int64 or float64 and a paired or single dither, got 'int32'"),
+        ({"arithmetic": "floats/7"}, "got 'floats/7'"),
+        ({"fingerprint": "0" * 64}, "fingerprint does not match its header"),
+        ({"feature_names": ["a", "a", "b"]}, "checksum is right, but what it holds is not valid: Expected 3 different"),
+        ({"saturated": 21}, "checksum is right, but what it holds is not valid: The sum, the count and the bounds"),
+    ],
+)
+def test_a_hostile_header_is_refused_for_its_own_reason(sketch, changes, reason):
+    with pytest.raises(FileError) as error:
+        files.loads(rewritten(files.dumps(sketch), **changes))
+    assert reason in str(error.value)
+
+
+@pytest.mark.parametrize("key", ["scale", "feature_names", "law", "count"])
+def test_a_header_without_one_of_its_notes_is_refused(sketch, key):
+    data = files.dumps(sketch)
+    with pytest.raises(FileError, match=f"'{key}' in the header .* got Ellipsis"):
+        files.loads(rewritten(data, **{key: ...}))
+
+
+def test_rows_left_out_are_kept_count_of(sketch):
+    assert files.loads(files.dumps(replace(sketch, skipped=7))).skipped == 7
 
 
 def test_hostile_json_is_refused():

@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import qckm
-from qckm.errors import DecodeError, MergeError, RowsError
+from qckm.errors import DecodeError, MergeError, RowsError, SketchError
+from qckm.sketch import Sketch
 
 
 @pytest.fixture
@@ -58,6 +61,9 @@ def test_only_sketches_are_added(op):
             op.empty() - other
     with pytest.raises(TypeError):
         op.empty() + "rows"
+    with pytest.raises(TypeError):
+        1 + op.empty()
+    assert 0 + op.sketch([[1.0, 1.0]]) == op.sketch([[1.0, 1.0]])
 
 
 def test_sampling_noise_is_how_far_sketches_are_from_their_mean(op):
@@ -109,3 +115,78 @@ def test_a_bad_batch_is_named(op):
 
 def test_no_batches_are_the_empty_sketch(op):
     assert qckm.sketch_batches(op, []) == op.empty()
+
+
+def test_a_pooled_sketch_knows_no_clipping(op):
+    sketch = op.pool(op.encode([[0.0, 0.0], [1e9, 0.0]]))
+    assert sketch.saturated == 0
+    np.testing.assert_array_equal(sketch.bounds, op.reach)
+
+
+def test_an_exact_sum_has_room_for_so_many_rows(op):
+    """One bit counts one: 2**63 − 1 rows are the most that 64 bits hold. Other tables count up to 32767."""
+    total = np.zeros(op.n_measurements, np.int64)
+    bounds = np.zeros(2), np.ones(2)
+    most = (2**63 - 1) // op.signature.full_scale
+    assert Sketch(op, total, most, 0, bounds).count == most
+    with pytest.raises(SketchError, match=f"at most {most} rows"):
+        Sketch(op, total, most + 1, 0, bounds)
+    heaviest = Sketch(op, total.astype(float), 1e300, 0, bounds)
+    assert heaviest.values().tolist() == [0.0] * op.n_measurements
+    with pytest.raises(SketchError, match="divide them by their sum"):
+        Sketch(op, total.astype(float), 1.1e300, 0, bounds)
+    with pytest.raises(MergeError, match="Cannot add these sketches"):
+        heaviest + heaviest
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"saturated": 3},
+        {"saturated": -1},
+        {"skipped": -1},
+        {"count": 3},  # the parity of bits is that of their number
+        {"total": 2},
+        {"total": -2},
+        {"bounds": (np.ones(2), np.zeros(2))},
+        {"bounds": (np.zeros(3), np.ones(3))},
+        {"bounds": (np.array([np.nan, 0.0]), np.ones(2))},
+        {"bounds": (np.zeros(2), np.array([np.nan, 1.0]))},
+        {"total": np.zeros(3, np.int64)},
+    ],
+)
+def test_a_sum_that_no_rows_have_is_refused(op, change):
+    sketch = op.sketch([[0.0, 0.0], [1.0, 1.0]])
+    sketch.require_consistent()
+    if isinstance(change.get("total"), int):
+        change = {"total": sketch.total + 2 * change["total"]}
+    with pytest.raises(SketchError):
+        replace(sketch, **change).require_consistent()
+
+
+def test_real_weights_are_forgotten_up_to_rounding(op, rng):
+    X, weights = rng.normal(size=(30, 2)), rng.random(30)
+    whole = op.sketch(X, weights)
+    assert (whole - op.sketch(X[::-1], weights[::-1])).count == 0
+    left = whole - op.sketch(X[:10], weights[:10])
+    np.testing.assert_allclose(left.total, op.sketch(X[10:], weights[10:]).total, atol=1e-9)
+    with pytest.raises(MergeError, match="more than it has seen"):
+        op.sketch(X[:10], weights[:10]) - whole
+    with pytest.raises(MergeError, match="drown in the rounding"):
+        whole - op.sketch(X + 5.0, weights * 0.9)
+
+
+def test_coded_bounds_are_those_of_what_was_measured(op):
+    sketch = op.sketch([[0.0, -1e9], [0.5, 2.0]])
+    lower, upper = sketch.coded_bounds
+    assert (lower.tolist(), upper.tolist()) == ([0.0, op.reach[0][1]], [0.5, 2.0])
+    assert op.empty().coded_bounds[0].tolist() == [np.inf, np.inf]
+
+
+def test_columns_of_other_names_do_not_add_up():
+    one, other = (
+        qckm.SketchOperator.draw(2, 8, 1.0, random_state=0, feature_names=names) for names in (["a", "b"], ["b", "a"])
+    )
+    for verb, how in (("add", lambda: one.empty() + other.empty()), ("subtract", lambda: one.empty() - other.empty())):
+        with pytest.raises(MergeError, match=f"Cannot {verb} sketches of different columns"):
+            how()

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from qckm.cli.output_files import writing
-from qckm.common.arrays import Flags
+from qckm.common.arrays import Array, Flags
 
 # Takes the columns of a batch, and which of its rows are left empty, if any.
-Write: TypeAlias = Callable[[Sequence[npt.NDArray[Any]], Flags | None], None]
+Write: TypeAlias = Callable[[Sequence[Array], Flags | None], None]
 
 
 @contextlib.contextmanager
@@ -29,7 +28,7 @@ def writing_columns(target: str, columns: Mapping[str, np.dtype[Any]]) -> Iterat
         kind = pq.ParquetWriter if target.lower().endswith(".parquet") else pacsv.CSVWriter
         writer: Any = stack.enter_context(kind(sink, schema))
 
-        def write(batch: Sequence[npt.NDArray[Any]], empty: Flags | None) -> None:
+        def write(batch: Sequence[Array], empty: Flags | None) -> None:
             mask = None if empty is None or not empty.any() else empty
             arrays = [pa.array(column, mask=mask) for column in batch]
             writer.write(pa.Table.from_batches([pa.RecordBatch.from_arrays(arrays, schema=schema)]))

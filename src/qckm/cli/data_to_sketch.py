@@ -18,6 +18,7 @@ from qckm.common import atomic
 from qckm.decoding.decode import Hints
 from qckm.decoding.room import require_room
 from qckm.errors import CheckpointError, DecodeError, QckmError
+from qckm.kernels.placement import computing_on
 from qckm.planning.pilot import PILOT_ROWS
 from qckm.planning.plan import Plan, Planned, draw_operator
 from qckm.sketch import Sketch, SketchOperator, checkpoints
@@ -41,6 +42,7 @@ class SketchTask:
     output: str | None  # the checkpoint lies beside it
     resume: bool
     checkpoint_every: float
+    device: str = "cpu"
 
     @classmethod
     def of(
@@ -134,7 +136,7 @@ def _run(
     state = start
     saved = shot = time.monotonic()
     try:
-        with Progress(console, source.n_rows, source.n_bytes, start) as progress:
+        with computing_on(task.device), Progress(console, source.n_rows, source.n_bytes, start) as progress:
             tick = min(every, 0.5) if every else None
             for state in states(start.sketch.operator, source, start, task.on_bad, tick):
                 progress.update(state)

@@ -11,6 +11,8 @@ from typing import Any
 import click
 
 from qckm.cli.paths import Input
+from qckm.errors import OperatorError
+from qckm.kernels.placement import parse_device
 from qckm.operator.laws import LAWS
 from qckm.operator.signatures import SIGNATURES
 
@@ -63,6 +65,20 @@ class Scale(click.FloatRange):
         if not math.isfinite(found):
             self.fail(f"expected a finite number > 0, got {value}.", param, ctx)
         return found
+
+
+class Device(click.ParamType):  # type: ignore[type-arg]  # generic in some versions only
+    """A device that rows can be sketched on."""
+
+    name = "device"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse what is no device."""
+        try:
+            parse_device(value)
+        except OperatorError as error:
+            self.fail(str(error), param, ctx)
+        return value
 
 
 data_argument = click.argument("data", type=Input(), nargs=-1, required=True, metavar="DATA...")
@@ -156,6 +172,13 @@ run_options = _chain(
         default="10s",
         show_default=True,
         help="How often long sketching saves where it is.",
+    ),
+    click.option(
+        "--device",
+        type=Device(),
+        default="cpu",
+        show_default=True,
+        help="Where rows are sketched: cpu, cuda, or cuda:1 and so on. The sums are the same.",
     ),
 )
 

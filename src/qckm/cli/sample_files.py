@@ -7,7 +7,8 @@ import numpy as np
 from qckm.cli.console import Console, say_assumptions
 from qckm.common.arrays import Floats
 from qckm.errors import RowsError
-from qckm.planning.sampling import sample_rows
+from qckm.planning.pilot import Pilot
+from qckm.planning.sampling import draw_pilot_of
 from qckm.sketch import SketchOperator
 from qckm.sources.opening import open_source
 from qckm.sources.source import Source
@@ -16,40 +17,33 @@ from qckm.sources.source import Source
 _MOST = 50_000
 
 
-def read_all(
-    path: str,
-    operator: SketchOperator,
-    columns: tuple[str, ...] | None,
-    dtype: str,
-    header: bool | None,
-    console: Console,
-) -> Floats:
+def read_all(source: Source) -> Floats:
     """Read every row of a file, in its order."""
-    source = _open(path, operator, columns, dtype, header, console)
     found = []
     for batch in source.batches():
         batch.require_finite()
         found.append(np.asarray(batch.rows, np.float64))
     source.require_unchanged()
     if not found:
-        raise RowsError(f"{path}: expected rows, found none.")
+        raise RowsError(f"{source.tables[0].label}: expected rows, found none.")
     return np.concatenate(found)
 
 
-def read_some(path: str, operator: SketchOperator, seed: int, console: Console) -> Floats:
-    """Read the rows of a file, or as many, drawn from all of them, as a decoder needs."""
-    source = _open(path, operator, None, "auto", None, console)
-    return np.asarray(sample_rows(source, _MOST, np.random.default_rng(seed)), np.float64)
+def read_some(path: str, operator: SketchOperator, seed: int, console: Console) -> Pilot:
+    """Read the rows of a file, or as many, drawn from all of them, as a decoder needs; equal ones come once."""
+    source = open_sample(path, operator, console)
+    return draw_pilot_of(source, np.random.default_rng(seed), _MOST)
 
 
-def _open(
+def open_sample(
     path: str,
     operator: SketchOperator,
-    columns: tuple[str, ...] | None,
-    dtype: str,
-    header: bool | None,
     console: Console,
+    columns: tuple[str, ...] | None = None,
+    dtype: str = "auto",
+    header: bool | None = None,
 ) -> Source:
+    """Open a file of rows like those that an operator measures."""
     source = open_source([path], columns, dtype, operator.feature_names, header)
     say_assumptions(source, console)
     if source.n_features != operator.n_features:

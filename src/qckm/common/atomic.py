@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterator
 
@@ -118,6 +117,8 @@ def _create_beside(target: str, path: str | os.PathLike[str]) -> tuple[int, str]
         raise IsADirectoryError(errno.EISDIR, "Expected a file to write to, got a folder", os.fspath(path))
     if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, "No such folder", os.path.dirname(path) or folder)
+    import secrets  # with the cryptography that it imports, a hundredth of a second: only those who write wait
+
     temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
     mode = 0o600 if os.path.exists(target) else 0o666  # until it has the other's: nobody looks in meanwhile
     try:

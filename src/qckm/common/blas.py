@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from threadpoolctl import ThreadpoolController
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 # What brings libraries with threads of their own, when it is imported.
 _BRINGS_LIBRARIES = ("scipy.linalg", "sklearn.cluster")
@@ -20,4 +21,8 @@ def one_thread() -> Any:
 @cache
 def _controller(loaded: tuple[bool, ...]) -> ThreadpoolController:
     """Look through all loaded libraries: once is enough, until there are more."""
+    from threadpoolctl import (
+        ThreadpoolController,  # looks for libraries when it is imported: only those who need it wait
+    )
+
     return ThreadpoolController()

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from types import ModuleType
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from qckm.errors import QckmError
 
-# The module is numpy.random, whose functions are those of a global RandomState.
-RandomStateLike = int | np.integer | np.random.Generator | np.random.RandomState | ModuleType | None
+if TYPE_CHECKING:
+    from types import ModuleType
+
+# The module is numpy.random, whose functions are those of a global RandomState. In quotes: NumPy imports it when it is
+# first used, and `import qckm` does not use it.
+RandomStateLike: TypeAlias = "int | np.integer | np.random.Generator | np.random.RandomState | ModuleType | None"
 
 
 def as_generator(random_state: RandomStateLike) -> np.random.Generator:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 
+@dataclass(frozen=True, eq=False)
 class Value:
     """Base of frozen dataclasses: a copy is built anew from the fields, and checked as any other.
 
@@ -20,4 +21,4 @@ class Value:
     """
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qckm.common.arrays import Floats
+from qckm.decoding.descent import fit_points, match_point
 from qckm.decoding.first_harmonic import FirstHarmonicModel
 from qckm.decoding.weights import non_negative_weights
 
@@ -76,12 +77,10 @@ def _most_correlated(
     model: FirstHarmonicModel, residual: Floats, lower: Floats, upper: Floats, rng: np.random.Generator
 ) -> tuple[Floats, int]:
     """Step 1: find a point whose normalised atom is highly correlated with the residual."""
-    from qckm.decoding.descent import descend  # here and below: numba takes its time to import
-
     candidates = rng.uniform(lower, upper, (N_STARTS, lower.size))
     atoms = model.atoms(candidates)
     start = candidates[np.argmax(atoms @ residual / np.linalg.norm(atoms, axis=1))]
-    point, _, evaluations = descend(model.tones, model.fold(residual), 0, start, lower, upper)
+    point, _, evaluations = match_point(model.waves(residual), start, lower, upper)
     return point, evaluations
 
 
@@ -95,12 +94,10 @@ def _strongest(model: FirstHarmonicModel, points: Floats, n_clusters: int) -> Fl
 
 def _descend(model: FirstHarmonicModel, points: Floats, lower: Floats, upper: Floats) -> Support:
     """Step 4: the best non-negative weights; step 5: descend over points and weights together."""
-    from qckm.decoding.descent import descend
-
     count, n = points.shape
     weights, _ = non_negative_weights(model.atoms(points), model.z)
     start = np.concatenate([points.ravel(), weights])
     low = np.concatenate([np.tile(lower, count), np.zeros(count)])
     high = np.concatenate([np.tile(upper, count), np.full(count, np.inf)])
-    found, objective, evaluations = descend(model.tones, model.fold(model.z), count, start, low, high)
+    found, objective, evaluations = fit_points(model.waves(model.z), count, start, low, high)
     return Support(found[: count * n].reshape(count, n), found[count * n :], objective, evaluations)

@@ -9,16 +9,14 @@ frequencies of order one: solvers then see the same problem whatever the data's 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from qckm.common.arrays import Floats
+from qckm.decoding.loops import loops
 from qckm.decoding.room import require_room
+from qckm.decoding.waves import Waves
 from qckm.sketch import Sketch
-
-if TYPE_CHECKING:
-    from qckm.decoding.descent import Tones
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +41,7 @@ class FirstHarmonicModel:
         length = operator.units / np.sqrt(((omega * operator.units[:, np.newaxis]) ** 2).sum(axis=0).mean())
         return cls(
             z=sketch.values() - signature.harmonics[0].real,
-            frequencies=omega * length[:, np.newaxis],
+            frequencies=np.ascontiguousarray(omega * length[:, np.newaxis]),
             phases=operator.phases + np.angle(signature.harmonics[1]),
             amplitude=signature.amplitude,
             paired=operator.paired,
@@ -59,22 +57,16 @@ class FirstHarmonicModel:
         """Turn the model's coordinates into data units."""
         return points * self.length + self.origin
 
-    @property
-    def tones(self) -> Tones:
-        """What the compiled loops need to know of the operator."""
-        from qckm.decoding.descent import Tones  # here and below: numba takes its time to import
-
-        return Tones(self.frequencies, self.phases, self.amplitude, self.amplitude if self.paired else 0.0)
-
-    def fold(self, sketch: Floats) -> Floats:
-        """Turn what is like a sketch (M,) into its two halves (2, m), the second 0 in a single sketch."""
-        return np.append(sketch, np.zeros(0 if self.paired else sketch.size)).reshape(2, -1)
+    def waves(self, sketch: Floats) -> Waves:
+        """Return what the loops need to know to explain what is like a sketch (M,): pure tones, of no width."""
+        halves = np.append(sketch, np.zeros(0 if self.paired else sketch.size)).reshape(2, -1)
+        # a·cos(T) in the measurement at ξ and −b·sin(T) a quarter turn on; a single sketch has b = 0.
+        tone = np.array([[self.amplitude, 0.0, 0.0, self.amplitude if self.paired else 0.0]])
+        return Waves(self.frequencies, self.phases, np.zeros(self.phases.size), tone, 1, halves)
 
     def atoms(self, points: Floats) -> Floats:
         """Return the atoms (K, M) of points (K, n)."""
-        from qckm.decoding.descent import atoms
-
-        both: Floats = atoms(self.tones, points)
+        both = loops().atoms(self.waves(self.z), points, *_no_widths(points))
         return both.reshape(len(points), -1) if self.paired else both[:, 0]
 
     def residual(self, points: Floats, weights: Floats) -> Floats:
@@ -83,17 +75,13 @@ class FirstHarmonicModel:
 
     def correlation(self, point: Floats, residual: Floats) -> tuple[float, Floats]:
         """Return ⟨a(c) / ‖a(c)‖, r⟩ of one point (n,) and its gradient (step 1)."""
-        from qckm.decoding.descent import correlation
-
-        scratch, gradient = np.empty((2, self.phases.size)), np.empty(point.size)
-        value = correlation(self.tones, self.fold(residual), point, scratch[0], scratch[1], gradient)
-        return value, gradient
+        return loops().correlation(self.waves(residual), point)
 
     def objective(self, points: Floats, weights: Floats) -> tuple[float, Floats, Floats]:
         """Return ‖z − Σ_k α_k a(c_k)‖² and its gradients by the points (K, n) and the weights (K,) (step 5)."""
-        from qckm.decoding.descent import objective
+        found = loops().misfit(self.waves(self.z), points, weights, *_no_widths(points))
+        return found.value, found.by_points, found.by_weights
 
-        cosine, sine = np.empty((2, len(points), self.phases.size))
-        by_points, by_weights, z = np.empty(points.shape), np.empty(weights.shape), self.fold(self.z)
-        value = objective(self.tones, z, points, weights, cosine, sine, np.empty_like(z), by_points, by_weights)
-        return value, by_points, by_weights
+
+def _no_widths(points: Floats) -> tuple[Floats, Floats]:
+    return np.zeros(len(points)), np.zeros((len(points), 0, points.shape[1]))

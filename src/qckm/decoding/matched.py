@@ -99,7 +99,7 @@ class Gaussians(NamedTuple):
 
 def fit_gaussians(task: Task, sketch: Sketch) -> Gaussians:
     """Fit K Gaussians to a sketch at one scale, and densities of more where these do not explain it."""
-    from qckm.decoding.attempts import begin_at, choose_n_axes, search_from_scratch  # numba takes its time to import
+    from qckm.decoding.attempts import begin_at, choose_n_axes, search_from_scratch  # SciPy takes its time to import
     from qckm.decoding.density import fit_densities
     from qckm.decoding.fitting import Problem
     from qckm.decoding.search import Search

@@ -1,71 +1,91 @@
-"""L-BFGS within bounds, in compiled parts: what to remember of a step, and which way to go next."""
+"""L-BFGS within bounds, in NumPy: what the C core does (kernels/core/quasi_newton_inc.h), step by step.
 
-# mypy: disable-error-code="no-untyped-def"
+Variables at a bound whose gradient pushes outwards rest, the others move along the quasi-Newton direction, and what
+would leave the bounds is put back on them.
+"""
+
 from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from qckm.common.compiling import compiled
+from qckm.common.arrays import Flags, Floats
+from qckm.decoding.loops import Descent, Rules
+
+Cost = Callable[[Floats], tuple[float, Floats]]
+
+_MEMORY = 12  # steps that are remembered
+_LENGTHS = 20  # tried of a direction
 
 
-@compiled
-def remember(x, candidate, gradient, new_gradient, moves, turns, curvatures, stored):
-    """Keep a step and how the gradient turned over it, where it curves upwards; return how many were kept."""
-    spot, curvature, moved, turned = stored % moves.shape[0], 0.0, 0.0, 0.0
-    for i in range(x.size):
-        step, turn = candidate[i] - x[i], new_gradient[i] - gradient[i]
-        curvature += step * turn
-        moved += step * step
-        turned += turn * turn
-    kept = 0
-    if curvature > 1e-10 * np.sqrt(moved * turned):
-        kept = 1
-        curvatures[spot] = curvature
-        for i in range(x.size):
-            moves[spot, i], turns[spot, i] = candidate[i] - x[i], new_gradient[i] - gradient[i]
-    return kept
+@dataclass
+class _Place:
+    x: Floats
+    value: float
+    gradient: Floats
 
 
-@compiled
-def direction_of(x, low, high, gradient, moves, turns, curvatures, stored):
+def descend(cost: Cost, start: Floats, low: Floats, high: Floats, rules: Rules) -> Descent:
+    """Descend from a start, within bounds, to where the rules say that it ends; costs come with their gradients."""
+    first = np.clip(start, low, high)
+    here, before, evaluations = _Place(first, *cost(first)), np.inf, 1
+    past: deque[tuple[Floats, Floats]] = deque(maxlen=_MEMORY)
+    for iteration in range(rules.iterations):
+        if iteration % rules.every == 0:
+            if before - here.value <= rules.gain * max(here.value, rules.least):
+                break
+            before = here.value
+        steepest = np.abs(np.clip(here.x - here.gradient, low, high) - here.x).max(initial=0)
+        if steepest <= rules.slope:
+            break
+        there, taken = _step_down(cost, here, _direction(here, low, high, past), low, high)
+        evaluations += taken
+        if there is None and past:  # no way down: forget the curvature, and try once more along the gradient
+            past.clear()
+            there, taken = _step_down(cost, here, _direction(here, low, high, past), low, high)
+            evaluations += taken
+        if there is None:
+            break
+        move, turn = there.x - here.x, there.gradient - here.gradient
+        if move @ turn > 1e-10 * np.sqrt((move @ move) * (turn @ turn)):  # it curves upwards
+            past.append((move, turn))
+        here = there
+    return Descent(here.x, here.value, evaluations)
+
+
+def _direction(here: _Place, low: Floats, high: Floats, past: deque[tuple[Floats, Floats]]) -> Floats:
     """Return the two-loop quasi-Newton direction over the variables that are free to move."""
-    size = x.size
-    direction = np.empty(size)
-    for i in range(size):
-        outward = (x[i] <= low[i] and gradient[i] > 0) or (x[i] >= high[i] and gradient[i] < 0)
-        direction[i] = 0.0 if outward else -gradient[i]
-    memory = moves.shape[0]
-    used = min(stored, memory)
-    alphas = np.empty(memory)
-    for back in range(used):
-        s = (stored - 1 - back) % memory
-        total = 0.0
-        for i in range(size):
-            total += moves[s, i] * direction[i]
-        alphas[s] = total / curvatures[s]
-        for i in range(size):
-            direction[i] -= alphas[s] * turns[s, i]
-    total = 0.0
-    if used > 0:
-        last = (stored - 1) % memory
-        for i in range(size):
-            total += turns[last, i] * turns[last, i]
-        factor = curvatures[last] / total
+    pushes = here.gradient
+    held: Flags = ((here.x <= low) & (pushes > 0)) | ((here.x >= high) & (pushes < 0))
+    direction = np.where(held, 0.0, -pushes)
+    alphas = []
+    for move, turn in reversed(past):
+        alphas.append(move @ direction / (move @ turn))
+        direction = direction - alphas[-1] * turn
+    if past:
+        move, turn = past[-1]
+        direction = direction * (move @ turn) / (turn @ turn)
     else:  # nothing is known yet: a tenth of the model's unit of length
-        for i in range(size):
-            total += direction[i] * direction[i]
-        factor = 0.1 / (np.sqrt(total) + 1e-300)
-    for i in range(size):
-        direction[i] *= factor
-    for forth in range(used):
-        s = (stored - used + forth) % memory
-        total = 0.0
-        for i in range(size):
-            total += turns[s, i] * direction[i]
-        shift = alphas[s] - total / curvatures[s]
-        for i in range(size):
-            direction[i] += shift * moves[s, i]
-    for i in range(size):
-        if (x[i] <= low[i] and gradient[i] > 0) or (x[i] >= high[i] and gradient[i] < 0):
-            direction[i] = 0.0
-    return direction
+        direction = direction * 0.1 / (np.linalg.norm(direction) + 1e-300)
+    for (move, turn), alpha in zip(past, reversed(alphas), strict=True):
+        direction = direction + (alpha - turn @ direction / (move @ turn)) * move
+    return np.where(held, 0.0, direction)
+
+
+def _step_down(cost: Cost, here: _Place, direction: Floats, low: Floats, high: Floats) -> tuple[_Place | None, int]:
+    """Return a step that keeps a share of the decrease that the gradient promised, if there is one, and evaluations."""
+    length = 1.0
+    for attempt in range(_LENGTHS):
+        trial = np.clip(here.x + length * direction, low, high)
+        promised = float(here.gradient @ (trial - here.x))
+        if not promised < 0:
+            return None, attempt
+        there = _Place(trial, *cost(trial))
+        if there.value <= here.value + 1e-4 * promised:
+            return there, attempt + 1
+        # To the minimum of the parabola through both values and the slope, within reason.
+        length *= min(max(-0.5 * promised / (there.value - here.value - promised), 0.1), 0.5)
+    return None, _LENGTHS

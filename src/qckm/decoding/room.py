@@ -6,8 +6,8 @@ from qckm.common import memory
 from qckm.common.text import format_bytes
 from qckm.errors import DecodeError
 
-# Matrices (n, m) of float64 that a decoder has at a time, at its worst: the frequencies, transposed, and as they are
-# being made (measured, for n from 784 to 5000: 3.9).
+# Matrices (n, m) of float64 that a decoder has at a time, at its worst: the frequencies, and as they are being
+# made (measured, for n from 784 to 5000: 3.0), and one to spare.
 _MATRICES = 4
 # What a file may ask for without being asked: its size says nothing of it.
 _MOST = 6 << 30

@@ -173,7 +173,7 @@ def _misfits(sketch: Sketch, clusterings: tuple[Clustering, ...], random_state: 
     They are fitted from the centroids on, and from those of the K before it: with more clusters a misfit only falls.
     The objective of a decode may be that of a richer density, from which the centroids were taken.
     """
-    from qckm.decoding.expectation import expected_misfit  # numba takes its time to import
+    from qckm.decoding.expectation import expected_misfit  # SciPy takes its time to import
     from qckm.decoding.fitting import Problem
     from qckm.decoding.search import Search
     from qckm.decoding.sketch_model import SketchModel

@@ -59,11 +59,9 @@ class SketchModel:
         count = count_rows(sketch)
         waves = Waves(
             frequencies=omega,
-            transposed=np.ascontiguousarray(omega.T),
             phases=operator.phases,
             halves=(omega**2).sum(axis=0) / 2,
             harmonics=harmonics,
-            pure=operator.signature.is_pure_tone,
             step=step,
             z=both,
         )
@@ -113,18 +111,15 @@ class SketchModel:
         return float((residual[:, : self.n_frequencies] ** 2).sum())
 
 
-def _harmonics(operator: SketchOperator, wanted: int | None) -> tuple[tuple[float, ...], int]:
+def _harmonics(operator: SketchOperator, wanted: int | None) -> tuple[Floats, int]:
     """Return the first harmonics as the loops want them, and the step from one to the next."""
     signature = operator.signature
     sizes = np.abs(signature.harmonics[1 : 2 * N_HARMONICS[2]])
     step = 2 if (sizes[1::2] < 1e-4 * sizes[0]).all() else 1
-    orders = 1 + step * np.arange(wanted or N_HARMONICS[step])
+    orders = 1 + step * np.arange(1 if signature.is_pure_tone else wanted or N_HARMONICS[step])
     first = 2 * signature.harmonics[orders]
-    if signature.is_pure_tone:
-        first[1:] = 0
     second = first * 1j**orders if operator.paired else 0 * first
-    numbers = np.stack([first.real, first.imag, second.real, second.imag], axis=1)
-    return tuple(float(number) for number in numbers.ravel()), step
+    return np.stack([first.real, first.imag, second.real, second.imag], axis=1), step
 
 
 def _with_zero(waves: Waves) -> Waves:
@@ -133,15 +128,13 @@ def _with_zero(waves: Waves) -> Waves:
     So weights sum to 1. Without it, clusters too wide for the frequencies would not be missed, but their rows would.
     """
     count = max(1, int(_SHARE_AT_ZERO * waves.phases.size))
-    harmonics = np.reshape(waves.harmonics, (-1, 4))
     nothing = np.zeros(count)
     frequencies = np.concatenate([waves.frequencies, np.zeros((len(waves.frequencies), count))], axis=1)
     return waves._replace(
         frequencies=np.ascontiguousarray(frequencies),
-        transposed=np.ascontiguousarray(frequencies.T),
         phases=np.concatenate([waves.phases, nothing]),
         halves=np.concatenate([waves.halves, nothing]),
-        z=np.concatenate([waves.z, np.repeat(harmonics.sum(axis=0)[[0, 2], np.newaxis], count, axis=1)], axis=1),
+        z=np.concatenate([waves.z, np.repeat(waves.harmonics.sum(axis=0)[[0, 2], np.newaxis], count, axis=1)], axis=1),
     )
 
 

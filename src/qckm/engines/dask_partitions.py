@@ -7,7 +7,6 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-import dask
 import dask.array as da
 import dask.bag as db
 import numpy as np
@@ -27,10 +26,9 @@ from qckm.engines.dask_tasks import (
 )
 from qckm.engines.jobs import Job
 from qckm.engines.partitions import Partitions, select_names
-from qckm.engines.sample_job import PARTS, choose_parts
+from qckm.engines.sample_job import choose_parts
 from qckm.errors import RowsError
 from qckm.models import Model, to_json
-from qckm.planning.pilot import Pilot, choose_rows, pilot_of
 from qckm.sources.frame_columns import column_names
 from qckm.sources.rows import as_weights
 
@@ -108,17 +106,6 @@ class ArrayPartitions(DaskPartitions):
     def rows(self) -> da.Array:
         """Return the rows as a Dask array (rows, n)."""
         return self._array
-
-    def pilot(self, rng: np.random.Generator) -> Pilot:
-        """Draw the very rows that would be drawn of a NumPy array, where that takes a look at 32 blocks at most."""
-        n_rows = self._array.shape[0]
-        small = not np.isnan(n_rows) and n_rows > 0 and self.n_partitions <= PARTS
-        if not small or (self.weighted and choose_rows(n_rows, None, np.random.default_rng(0)) is not None):
-            return super().pilot(rng)
-        chosen = choose_rows(n_rows, None, rng)
-        if chosen is not None:
-            return pilot_of(self._array[chosen].compute(), None)
-        return pilot_of(*dask.compute(self._array, self._weights))
 
 
 class FramePartitions(DaskPartitions):

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.engines.jobs import Job
 from qckm.engines.label_job import LabelJob, sums_of
-from qckm.engines.sample_job import SampleJob, rows_of_sample
+from qckm.engines.sample_job import SampleJob
 from qckm.engines.sketch_job import SketchJob
 from qckm.errors import RowsError, SourceError
 from qckm.models import Model
-from qckm.planning.pilot import Pilot, pilot_of
+from qckm.planning.pilot import PILOT_ROWS, Pilot
+from qckm.planning.row_sample import RowSample, seed_of
 from qckm.sketch import Sketch, SketchOperator, files
 from qckm.sketch.runs import OnBad
 from qckm.sources.selecting import resolve
@@ -25,6 +26,24 @@ _NOT_LAZY = (
     "has a CompressiveKMeans with a model whose transform adds a column; on Ray, dataset.map_batches calls a function, "
     "such as one with model.predict (to_model())."
 )
+
+
+class ColumnChoice(NamedTuple):
+    """Which columns of a table are the rows, and which one is their weights.
+
+    Parameters
+    ----------
+    columns : sequence of str, or str, optional
+        Columns of numbers; a single name is that of a column of vectors, tensors or lists.
+    usual : sequence of str, optional
+        The columns where none are asked for; all by default.
+    weight : str, optional
+        The column of the weights.
+    """
+
+    columns: Sequence[str] | str | None = None
+    usual: Sequence[str] | None = None
+    weight: str | None = None
 
 
 class Partitions(ABC):
@@ -52,15 +71,18 @@ class Partitions(ABC):
         # The sum of no partitions, too, belongs to the operator the caller holds.
         return operator.empty() + files.loads(found) if found else operator.empty()
 
-    def pilot(self, rng: np.random.Generator) -> Pilot:
-        """Draw a pilot across the partitions."""
-        seed = int(rng.integers(2**63))
-        rows = rows_of_sample(self.fold(SampleJob(seed, self.weighted), some=rng), self.n_features)
-        if not len(rows):  # the few that were looked into were empty, perhaps
-            rows = rows_of_sample(self.fold(SampleJob(seed, self.weighted)), self.n_features)
-        if not len(rows):
+    def sample(self, seed: int, rng: np.random.Generator, size: int = PILOT_ROWS) -> RowSample:
+        """Sample the rows: of all partitions, or of some dozens where there are more."""
+        job = SampleJob(seed, size)
+        found = self.fold(job, some=rng) or self.fold(job)  # the few that were looked into were empty, perhaps
+        return RowSample.loads(found) if found else RowSample.empty(self.n_features, seed, size)
+
+    def pilot(self, rng: np.random.Generator, size: int = PILOT_ROWS) -> Pilot:
+        """Draw a pilot across the partitions: that of an array of the same rows, if all partitions are looked into."""
+        sample = self.sample(seed_of(rng), rng, size)
+        if not sample.total:
             raise RowsError("Expected rows of finite numbers, found none in any partition.")
-        return pilot_of(rows, None)
+        return sample.pilot()
 
     def misfit(self, model: Model) -> tuple[float, Floats]:
         """Return Σ w·d² of the rows to their centroids, and the number of rows of each centroid, (K,)."""

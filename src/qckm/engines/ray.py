@@ -1,7 +1,7 @@
 """Ray Data datasets: a sketch a block, merged in a tree of tasks.
 
-Ray gives a task no number of its block: random draws are seeded by what is in it. And it has no way to read some blocks
-only, so that a pilot costs a pass: pass an operator, or `scale`, where that is too much.
+Ray has no way to read some blocks only, so that a pilot costs a pass: pass an operator, or `scale`, where that is too
+much. And it gives a task no number of its block: errors cannot name it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
-import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ import ray.data
 
 from qckm.engines.blocks import blocks_of, vectors_of
 from qckm.engines.jobs import Job, merge_outcomes, outcome_of, result_of, run_part
-from qckm.engines.partitions import Partitions, columns_beside, select_names
+from qckm.engines.partitions import ColumnChoice, Partitions, columns_beside, select_names
 from qckm.errors import RowsError, SourceError
 
 # Results that one task merges.
@@ -28,26 +27,10 @@ FAN_IN = 32
 
 
 class RayPartitions(Partitions):
-    """A Ray dataset.
+    """A Ray dataset."""
 
-    Parameters
-    ----------
-    dataset : ray.data.Dataset
-    columns : sequence of str, or str
-        Columns of numbers; a single name is that of a column of vectors (tensors or lists).
-    usual : sequence of str, optional
-        The columns where none are asked for; all by default.
-    weight : str, optional
-        The column of the weights.
-    """
-
-    def __init__(
-        self,
-        dataset: ray.data.Dataset,
-        columns: Sequence[str] | str | None = None,
-        usual: Sequence[str] | None = None,
-        weight: str | None = None,
-    ) -> None:
+    def __init__(self, dataset: ray.data.Dataset, choice: ColumnChoice) -> None:
+        columns, usual, weight = choice
         schema = dataset.schema()
         if schema is None:
             raise RowsError("Expected rows, got an empty dataset.")
@@ -76,7 +59,7 @@ class RayPartitions(Partitions):
 
 
 def open_partitions(
-    data: Any,
+    data: object,
     columns: Sequence[str] | str | None = None,
     usual: Sequence[str] | None = None,
     sample_weight: str | None = None,
@@ -86,7 +69,7 @@ def open_partitions(
         raise SourceError(
             f"Expected a Ray dataset, got {type(data).__name__}: ray.data.from_numpy_refs, from_arrow_refs…"
         )
-    return RayPartitions(data, columns, usual, sample_weight)
+    return RayPartitions(data, ColumnChoice(columns, usual, sample_weight))
 
 
 @contextlib.contextmanager
@@ -117,9 +100,8 @@ def _expanded(path: str) -> list[str]:
 
 def _part(table: pa.Table, job: bytes, columns: list[str], weight: str | None, vector: bool) -> pa.Table:
     def run() -> bytes:
-        blocks = list(blocks_of([table], columns, weight, vector))
-        number = zlib.crc32(np.ascontiguousarray(blocks[0][0][:64]).tobytes()) if blocks else 0
-        return run_part(job, blocks, number, "a block")
+        blocks = blocks_of([table], columns, weight, vector)
+        return run_part(job, blocks, 0, "a block")
 
     return _row(outcome_of(run))
 

@@ -22,7 +22,7 @@ from pyspark.sql.types import ArrayType, NumericType, StructType
 
 from qckm.engines.blocks import blocks_of
 from qckm.engines.jobs import Job, merge_outcomes, outcome_of, result_of, run_part
-from qckm.engines.partitions import Partitions, columns_beside, select_names
+from qckm.engines.partitions import ColumnChoice, Partitions, columns_beside, select_names
 from qckm.engines.sample_job import choose_parts
 from qckm.errors import RowsError, SourceError
 
@@ -31,26 +31,10 @@ _FEATURES = "features"
 
 
 class SparkPartitions(Partitions):
-    """A Spark DataFrame.
+    """A Spark DataFrame."""
 
-    Parameters
-    ----------
-    frame : DataFrame
-    columns : sequence of str, or str
-        Columns of numbers; a single name is that of a column of vectors or arrays.
-    usual : sequence of str, optional
-        The columns where none are asked for; all by default.
-    weight : str, optional
-        The column of the weights.
-    """
-
-    def __init__(
-        self,
-        frame: DataFrame,
-        columns: Sequence[str] | str | None = None,
-        usual: Sequence[str] | None = None,
-        weight: str | None = None,
-    ) -> None:
+    def __init__(self, frame: DataFrame, choice: ColumnChoice | None = None) -> None:
+        columns, usual, weight = choice or ColumnChoice()
         held = columns_beside(weight, frame.columns)
         self._weight, self.weighted = weight, weight is not None
         self._vector = isinstance(columns, str)
@@ -81,7 +65,7 @@ class SparkPartitions(Partitions):
 
 
 def open_partitions(
-    data: Any,
+    data: object,
     columns: Sequence[str] | str | None = None,
     usual: Sequence[str] | None = None,
     sample_weight: str | None = None,
@@ -89,7 +73,7 @@ def open_partitions(
     """Return the rows of a Spark DataFrame."""
     if not hasattr(data, "mapInArrow"):
         raise SourceError(f"Expected a Spark DataFrame, got {type(data).__name__}.")
-    return SparkPartitions(data, columns, usual, sample_weight)
+    return SparkPartitions(data, ColumnChoice(columns, usual, sample_weight))
 
 
 @contextlib.contextmanager

@@ -20,7 +20,6 @@ from qckm.kernels.threads import Tasks, count_threads, share
 Result = TypeVar("Result")
 
 _BITS, _COSINES, _TABLE = range(3)
-_NUMBERS = {name: number for number, name in enumerate(("f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"))}
 # Of so few features a projection costs less than to keep it for the next octave.
 _FEW_FEATURES = 2
 # Multiplications of a task: ten milliseconds or so, often enough for Ctrl-C, seldom enough to cost nothing.
@@ -131,18 +130,18 @@ class _Kernel:
 
     def add(self, rows: npt.NDArray[Any], weights: Int64s | None, first_row: int, found: Summary) -> int | None:
         """Add rows to what was found; return the number of the first that is not finite, counted from `first_row`."""
-        rows = _native(rows)
+        rows = library.native(rows)
         totals = Totals(found.total.ctypes.data, found.lower.ctypes.data, found.upper.ctypes.data, 0, 0)
         held = None if weights is None else weights.ctypes.data
-        bad = self._library.qckm_sum(self._kernel, ctypes.byref(_rows_of(rows)), held, ctypes.byref(totals))
+        bad = self._library.qckm_sum(self._kernel, ctypes.byref(RowsAt.of(rows)), held, ctypes.byref(totals))
         found.count += totals.count
         found.saturated += totals.saturated
         return _checked(bad, first_row)
 
     def encode(self, rows: npt.NDArray[Any], bits: Bytes, first_row: int) -> int | None:
         """Write the bits of rows; return as `add` does."""
-        rows = _native(rows)
-        bad = self._library.qckm_encode(self._kernel, ctypes.byref(_rows_of(rows)), bits.ctypes.data, bits.strides[0])
+        rows = library.native(rows)
+        bad = self._library.qckm_encode(self._kernel, ctypes.byref(RowsAt.of(rows)), bits.ctypes.data, bits.strides[0])
         return _checked(bad, first_row)
 
 
@@ -182,15 +181,6 @@ def _is_exact_in_float32(inverse_steps: Floats, origin_codes: Floats) -> bool:
     """
     powers = np.abs(np.frexp(inverse_steps)[1])
     return bool((powers <= 100).all() and (np.abs(origin_codes) <= 2**23).all())
-
-
-def _native(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return rows if rows.dtype.isnative else rows.astype(rows.dtype.newbyteorder("="))
-
-
-def _rows_of(rows: npt.NDArray[Any]) -> RowsAt:
-    number = _NUMBERS[f"{rows.dtype.kind}{rows.dtype.itemsize}"]  # C's long long is an int64 too
-    return RowsAt(rows.ctypes.data, len(rows), *rows.strides, number)
 
 
 def _checked(result: int, first_row: int) -> int | None:

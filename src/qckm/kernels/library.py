@@ -9,11 +9,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy.typing as npt
+
 from qckm.errors import QckmError
 
 _NAMES = ("qckm_core.so", "qckm_core.dylib", "qckm_core.dll")
 _POINTER, _INT64 = ctypes.c_void_p, ctypes.c_int64
 
+# The number types of rows, as core.h counts them.
+NUMBERS = {name: number for number, name in enumerate(("f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"))}
 # What `qckm_sum` and `qckm_encode` return, other than the number of a row that is not finite.
 DONE, NO_MEMORY = -1, -2
 
@@ -51,6 +55,17 @@ class RowsAt(ctypes.Structure):
         ("number", _INT64),
     )
 
+    @classmethod
+    def of(cls, rows: npt.NDArray[Any]) -> RowsAt:
+        """Return where rows (rows, n) of this machine's byte order are."""
+        number = NUMBERS[f"{rows.dtype.kind}{rows.dtype.itemsize}"]  # C's long long is an int64 too
+        return cls(rows.ctypes.data, len(rows), *rows.strides, number)
+
+
+def native(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return rows in this machine's byte order."""
+    return rows if rows.dtype.isnative else rows.astype(rows.dtype.newbyteorder("="))
+
 
 class Totals(ctypes.Structure):
     """core.h's qckm_summary: what a pass over rows found."""
@@ -82,6 +97,7 @@ def load() -> Any:
     library.qckm_encode.restype = _INT64
     library.qckm_encode.argtypes = [_POINTER, ctypes.POINTER(RowsAt), _POINTER, _INT64]
     library.qckm_count_bits.argtypes = [_POINTER, _INT64, _INT64, _INT64, _POINTER]
+    library.qckm_nearest.argtypes = [ctypes.POINTER(RowsAt), _INT64, _POINTER, _INT64, _POINTER, _POINTER]
     wanted = os.environ.get("QCKM_INSTRUCTIONS")
     if wanted and not library.qckm_use(wanted.lower().encode()):
         raise QckmError(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common.arrays import Bytes, Floats, Int64s
+from qckm.common.arrays import Bytes, Floats, Int64s, Rows
 from qckm.kernels import reference
 from qckm.kernels.sketcher import Measurement, Summary
 
@@ -22,7 +21,7 @@ class PortableSketcher:
     def __init__(self, measurement: Measurement) -> None:
         self._measurement = measurement
 
-    def sum(self, rows: npt.NDArray[Any], weights: Int64s | Floats | None = None, n_jobs: int | None = None) -> Summary:
+    def sum(self, rows: Rows, weights: Int64s | Floats | None = None, n_jobs: int | None = None) -> Summary:
         """Sum the contributions of rows (rows, n), each times its weight; real weights make sums of floats."""
         real = weights is not None and weights.dtype != np.int64
         found = Summary.start(self._measurement, real)
@@ -43,7 +42,7 @@ class PortableSketcher:
             found.upper = np.maximum(found.upper, part.max(axis=0))
         return found
 
-    def encode(self, rows: npt.NDArray[Any], bits: Bytes, n_jobs: int | None = None) -> int | None:
+    def encode(self, rows: Rows, bits: Bytes, n_jobs: int | None = None) -> int | None:
         """Write the contributions of rows as bits (rows, ceil(M / 8)); return the first row that is not finite."""
         for start, part in self._parts(rows):
             bad = ~np.isfinite(part).all(axis=1)
@@ -52,12 +51,12 @@ class PortableSketcher:
             bits[start : start + len(part)] = reference.pack_bits(self._contributions(part)[0])
         return None
 
-    def _parts(self, rows: npt.NDArray[Any]) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+    def _parts(self, rows: Rows) -> Iterator[tuple[int, Rows]]:
         height = max(1, _CHUNK // self._measurement.n_measurements)
         for start in range(0, len(rows), height):
             yield start, rows[start : start + height]
 
-    def _contributions(self, rows: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.bool_]]:
+    def _contributions(self, rows: Rows) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.bool_]]:
         what = self._measurement
         codes, clipped = reference.code_rows(rows, what.steps, what.origin)
         phases = reference.phases_of(codes, what.frequency_codes, what.dither_codes)

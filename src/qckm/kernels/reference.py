@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common.arrays import Floats, Int16s, Int32s, Int64s
+from qckm.common.arrays import Array, Floats, Int16s, Int32s, Int64s
 
 ARITHMETIC = "integer-phases/1"
 STRUCTURED_ARITHMETIC = "integer-phases/1 structured"
@@ -52,7 +52,7 @@ def cosine_table() -> Int16s:
     return table
 
 
-def code_rows(X: npt.NDArray[Any], steps: Floats, origin: Floats) -> tuple[Int16s, npt.NDArray[np.bool_]]:
+def code_rows(X: Array, steps: Floats, origin: Floats) -> tuple[Int16s, npt.NDArray[np.bool_]]:
     """Turn rows X: (rows, n) into int16 codes (rows, n), and say which rows had a feature clipped.
 
     Steps are powers of two and the origin a whole number of steps, so both divisions are exact and the only rounding
@@ -89,7 +89,7 @@ def hadamard(values: Int64s) -> Int64s:
     return values
 
 
-def mix(codes: npt.NDArray[Any], signs: npt.NDArray[np.int8], factors: Int32s, m: int) -> Int64s:
+def mix(codes: Array, signs: npt.NDArray[np.int8], factors: Int32s, m: int) -> Int64s:
     """Return t (rows, m) of codes (rows, n): for each block, H·S₃·H·S₂·H·S₁ of factors ∘ codes, filled up with zeros.
 
     `signs` (blocks, 3, size) are the diagonals S₁, S₂, S₃. Whatever does not fit int64 wraps, a multiple of 2**32 off.

@@ -14,13 +14,13 @@ from qckm.kernels import library
 
 _MISSING = (
     "The compiled kernels of qckm are missing: there was no C compiler when it was installed, or none for this "
-    "platform. Results are the same, but sketching is many times slower. Install gcc or clang, then reinstall qckm: "
-    "pip install --force-reinstall --no-deps --no-cache-dir --no-binary qckm qckm."
+    "platform. Sketches are the same, but sketching and decoding are many times slower. Install gcc or clang, then "
+    "reinstall qckm: pip install --force-reinstall --no-deps --no-cache-dir --no-binary qckm qckm."
 )
 
 
 class SlowKernelWarning(UserWarning):
-    """The compiled kernels are missing: sketches come out the same, many times slower."""
+    """The compiled kernels are missing: results come out the same, many times slower."""
 
 
 class Structure(Protocol):
@@ -91,12 +91,17 @@ def make_sketcher(measurement: Measurement) -> Sketcher:
     if library.load() is None:
         from qckm.kernels.portable import PortableSketcher
 
-        if not library.is_declined():
-            warnings.warn(_MISSING, SlowKernelWarning, stacklevel=2)
+        warn_of_slow_kernels()
         return PortableSketcher(measurement)
     from qckm.kernels.compiled import CompiledSketcher
 
     return CompiledSketcher(measurement)
+
+
+def warn_of_slow_kernels() -> None:
+    """Warn that NumPy does the work of the C core, unless it was asked to."""
+    if not library.is_declined():
+        warnings.warn(_MISSING, SlowKernelWarning, stacklevel=3)
 
 
 def count_bits(bits: Bytes, n_jobs: int | None = None) -> Int64s:

@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from operator import index
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from threadpoolctl import ThreadpoolController
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 from qckm.errors import OperatorError
 
@@ -72,7 +70,7 @@ def _pool() -> ThreadPoolExecutor:
     return _pools.setdefault(os.getpid(), ThreadPoolExecutor(max_workers=1024, thread_name_prefix="qckm"))
 
 
-def as_jobs(n_jobs: Any) -> int | None:
+def as_jobs(n_jobs: SupportsIndex | None) -> int | None:
     """Return a number of threads, or None."""
     try:
         jobs = None if n_jobs is None else index(n_jobs)
@@ -111,4 +109,6 @@ def _limits() -> Iterator[int]:
 @cache
 def _libraries() -> Any:
     """Find the libraries whose limits threadpoolctl sets: that takes a millisecond, asking them does not."""
+    from threadpoolctl import ThreadpoolController  # not before it is needed: it takes its time to import
+
     return ThreadpoolController()

@@ -13,6 +13,7 @@ from qckm.common import atomic
 from qckm.common.arrays import Floats
 from qckm.decoding.decode import Clustering
 from qckm.errors import FileError
+from qckm.models.nearest import nearest
 from qckm.sketch import SketchOperator
 from qckm.sources.rows import as_rows
 
@@ -84,10 +85,8 @@ class Model:
         """The names of the columns, or their numbers where they have none."""
         return self.feature_names or tuple(map(str, range(self.centers.shape[1])))
 
-    def nearest(self, X: Any, n_jobs: int | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
+    def nearest(self, X: object, n_jobs: int | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
         """Return the nearest centroid of each row X: (rows, n), and the distance to it, in units."""
-        from qckm.models.nearest import nearest  # numba takes its time to import
-
         rows = as_rows(X, self.centers.shape[1])
         if (self.units == 1).all():
             labels, squares = nearest(rows, self.centers, n_jobs)
@@ -95,7 +94,7 @@ class Model:
             labels, squares = nearest(rows / self.units, self.centers / self.units, n_jobs)
         return labels, np.sqrt(squares)
 
-    def predict(self, X: Any) -> npt.NDArray[np.int32]:
+    def predict(self, X: object) -> npt.NDArray[np.int32]:
         """Return the nearest centroid of each row X: (rows, n)."""
         return self.nearest(X)[0]
 

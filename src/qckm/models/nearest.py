@@ -1,21 +1,21 @@
 """The nearest centroid of each row, by differences: no digits are lost to a large offset, and nothing is copied.
 
-A few hundred rows at a time stand side by side in a tile, so that a centroid is compared with all of them in vector
-instructions.
+The C core does it (kernels/core/nearest_inc.h), or NumPy where it was not built.
 """
 
-# mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
+
+import ctypes
 
 import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats, Rows
-from qckm.common.compiling import compiled
+from qckm.kernels import library
+from qckm.kernels.library import NO_MEMORY, RowsAt
 from qckm.kernels.threads import Tasks, count_threads, share
 from qckm.sources.rows import require_finite
 
-_TILE = 256  # rows: a tile of ten features is within the first-level cache
 _CHUNK = 1 << 15  # rows a thread takes at a time
 _BLOCK = 1 << 16  # rows whose distances to all centroids are worked out at a time
 
@@ -52,36 +52,23 @@ def distances(rows: Rows, centers: Floats, origin: Floats, units: Floats) -> Flo
     return out
 
 
-@compiled
-def _assign(rows, centers, labels, squares):
+def _assign(rows: Rows, centers: Floats, labels: npt.NDArray[np.int32], squares: Floats) -> bool:
     """Fill in labels and squares; return whether all are finite."""
-    K, n = centers.shape
-    tile = np.zeros((n, _TILE))
-    best, found = np.empty(_TILE), np.empty(_TILE)
-    total = np.empty(_TILE)
-    finite = True
-    for start in range(0, rows.shape[0], _TILE):
-        height = min(_TILE, rows.shape[0] - start)
-        for t in range(height):
-            for j in range(n):
-                tile[j, t] = rows[start + t, j]
-        for t in range(_TILE):
-            best[t] = np.inf
-            found[t] = 0.0
-        for k in range(K):
-            for t in range(_TILE):
-                total[t] = 0.0
-            for j in range(n):
-                c = centers[k, j]
-                for t in range(_TILE):
-                    d = tile[j, t] - c
-                    total[t] += d * d
-            for t in range(_TILE):
-                nearer = total[t] < best[t]
-                best[t] = total[t] if nearer else best[t]
-                found[t] = k if nearer else found[t]
-        for t in range(height):
-            labels[start + t] = np.int32(found[t])
-            squares[start + t] = best[t]
-            finite = finite and best[t] < np.inf
-    return finite
+    core = library.load()
+    if core is None:
+        return _assign_by_numpy(rows, centers, labels, squares)
+    held, (K, n) = library.native(rows), centers.shape
+    at = ctypes.byref(RowsAt.of(held))
+    found = core.qckm_nearest(at, n, centers.ctypes.data, K, labels.ctypes.data, squares.ctypes.data)
+    if found == NO_MEMORY:
+        raise MemoryError("not enough memory to compare rows with centroids")
+    return not found
+
+
+def _assign_by_numpy(rows: Rows, centers: Floats, labels: npt.NDArray[np.int32], squares: Floats) -> bool:
+    labels[:], squares[:] = 0, np.inf
+    for k, center in enumerate(centers):
+        off = ((rows - center) ** 2).sum(axis=1)
+        nearer = off < squares
+        labels[nearer], squares[nearer] = k, off[nearer]
+    return bool(np.isfinite(squares).all())

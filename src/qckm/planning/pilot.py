@@ -1,4 +1,4 @@
-"""The pilot: a few thousand rows, drawn once and looked at before the pass, for settings and to decode with."""
+"""The pilot: a few thousand rows with weights, looked at before the pass, for settings and to decode with."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SMALLEST = 1e-150
 
 @dataclass(frozen=True, eq=False)
 class Pilot:
-    """Distinct rows (P, n), sorted, each with its weight: the same whatever the order, weights or repeats."""
+    """Distinct rows (P, n), sorted, each with the weight that it stands for."""
 
     rows: Floats
     weights: Floats
@@ -37,34 +37,18 @@ class Pilot:
         """Return the standard deviation in one direction, over all of them."""
         return float(np.sqrt((self.spread() ** 2).mean()))
 
+    def repeated(self, size: int) -> Floats:
+        """Return at most `size` rows, each about as often as its weight says: for those who take no weights."""
+        edges = np.cumsum(self.weights)
+        count = min(size, max(1, round(float(edges[-1]))))
+        which = np.searchsorted(edges, (np.arange(count) + 0.5) * (edges[-1] / count), side="right")
+        repeated: Floats = self.rows[which]
+        return repeated
+
 
 def choose_pilot_size(n_clusters: int | None) -> int:
     """Choose how many rows a pilot has for K clusters."""
     return max(PILOT_ROWS, _ROWS_A_CLUSTER * (n_clusters or 0))
-
-
-def draw_pilot(
-    X: npt.NDArray[Any],
-    sample_weight: npt.NDArray[Any] | None,
-    rng: np.random.Generator,
-    size: int = PILOT_ROWS,
-) -> Pilot:
-    """Draw at most `size` of the rows X: (rows, n), from all of them, in proportion to their weights."""
-    counts = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-    chosen = choose_rows(len(X), counts, rng, size)
-    return pilot_of(X, counts) if chosen is None else pilot_of(X[chosen], None)
-
-
-def choose_rows(
-    n_rows: int, weights: npt.NDArray[Any] | None, rng: np.random.Generator, size: int = PILOT_ROWS
-) -> npt.NDArray[np.int64] | None:
-    """Choose `size` row numbers in proportion to the weights, sorted; None where there are no more rows than that."""
-    if n_rows <= size:
-        return None
-    if weights is None:
-        return np.sort(rng.choice(n_rows, size, replace=False))
-    edges = np.cumsum(weights)
-    return np.sort(np.searchsorted(edges, rng.random(size) * edges[-1], side="right"))
 
 
 def pilot_of(X: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None) -> Pilot:

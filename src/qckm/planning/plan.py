@@ -14,8 +14,8 @@ from qckm.errors import OperatorError
 from qckm.operator import signatures
 from qckm.operator.request import Dither
 from qckm.planning.hints import Hints
-from qckm.planning.pilot import Pilot, choose_pilot_size, draw_pilot
-from qckm.planning.sampling import sample_rows
+from qckm.planning.pilot import Pilot, choose_pilot_size
+from qckm.planning.sampling import draw_pilot_of
 from qckm.planning.scale import Settings, choose_law, choose_n_frequencies, choose_settings
 from qckm.sketch import SketchOperator
 from qckm.sources.source import Source
@@ -81,8 +81,7 @@ def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Plann
     drawn: list[int] = []
 
     def draw(rng: np.random.Generator) -> Pilot:
-        size = choose_pilot_size(plan.n_clusters)
-        pilot = draw_pilot(sample_rows(source, size, rng), None, rng, size)
+        pilot = draw_pilot_of(source, rng, choose_pilot_size(plan.n_clusters))
         drawn.append(int(pilot.weights.sum()))
         return pilot
 
@@ -149,8 +148,7 @@ def plan_operator(
 def hints_for(source: Source, plan: Plan, operator: SketchOperator) -> Hints:
     """Return what a pilot tells a decoder about an operator made elsewhere."""
     for_pilot, _, _ = spawn(plan.seed, 3)
-    size = choose_pilot_size(plan.n_clusters)
-    pilot = draw_pilot(sample_rows(source, size, for_pilot), None, for_pilot, size)
+    pilot = draw_pilot_of(source, for_pilot, choose_pilot_size(plan.n_clusters))
     settings = choose_settings(Pilot(pilot.rows / operator.units, pilot.weights), plan.n_clusters or 1, for_pilot)
     return _hints(pilot, settings, operator)
 

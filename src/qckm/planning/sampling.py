@@ -1,65 +1,83 @@
-"""A sample of the rows, from all over the source: where the data are sorted, the first rows are like no others."""
+"""A sample of the rows, from all over the data: where they are sorted, the first rows are like no others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from qckm.common.arrays import Rows
 from qckm.errors import RowsError
-from qckm.sources.source import Batch, Position, Source
+from qckm.planning.pilot import PILOT_ROWS, Pilot
+from qckm.planning.row_sample import RowSample, seed_of
+from qckm.sources.source import Position, Source
 
-# Parts of the source that are looked into, where parts can be read alone.
+# Bytes that are looked at, as float64. Of larger data some rows are: a look at all of them would be a second pass.
+LOOKED_AT = 1 << 26
+# Parts of a larger source that are looked into, where parts can be read alone.
 _PARTS = 32
-# Of each part, no more than this is read: a row group may hold gigabytes.
-_BYTES_A_PART = 1 << 21
 
 
-def sample_rows(source: Source, size: int, rng: np.random.Generator) -> Rows:
-    """Draw at most `size` finite rows, the same for the same source and generator.
+def draw_pilot(
+    X: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None, rng: np.random.Generator, size: int = PILOT_ROWS
+) -> Pilot:
+    """Draw a pilot of the rows X: (rows, n), in proportion to their weights; of 64 MB and more, from some of them."""
+    sample = RowSample.empty(X.shape[1], seed_of(rng), size)
+    most = max(size, LOOKED_AT // (8 * X.shape[1]))
+    if len(X) <= most:
+        return sample.added(X, sample_weight).pilot()
+    places = np.sort(rng.choice(len(X), most, replace=False, shuffle=False))
+    return sample.added(X[places], None if sample_weight is None else sample_weight[places]).pilot()
 
-    From files with parts (Parquet, NumPy) it reads some of them; from others, which cannot be entered in the middle,
-    it reads everything once. Of a pipe it takes the first rows, which are then sketched like the rest.
+
+def draw_pilot_of(source: Source, rng: np.random.Generator, size: int = PILOT_ROWS) -> Pilot:
+    """Draw a pilot of the finite rows of a source: where all of them are looked at, that of an array of them.
+
+    All rows of 64 MB at most are, and those of a CSV or a stream in a file, which cannot be entered in the middle. Of
+    larger files with parts (Parquet, NumPy) some parts are read, at even distances; of a pipe, the first rows, which
+    are then sketched like the rest.
     """
-    with np.errstate(invalid="ignore"):  # NaNs that signal are NaNs
-        rows = _rows(source, size, rng)
-    rows = rows[np.isfinite(rows).all(axis=1)]
-    if not len(rows):
+    sample = RowSample.empty(source.n_features, seed_of(rng), size)
+    if source.once:
+        sample = _of_head(source, sample)
+    else:
+        parts = _parts(source)
+        rows = sum(rows for _, _, rows in parts or [])
+        if parts is None or 8 * source.n_features * rows <= LOOKED_AT or rows <= size:
+            for batch in source.batches():
+                sample = sample.added(batch.rows)
+        else:
+            sample = _of_parts(source, parts, sample, rng)
+    if not sample.total:
         table = source.tables[0]
         why = "".join(f": {words}" for words in table.faults.values())
         raise RowsError(f"{table.label}: expected rows of finite numbers, found none{why}.")
-    return rows
+    return sample.pilot()
 
 
-def _rows(source: Source, size: int, rng: np.random.Generator) -> Rows:
-    if source.once:
-        return _head(source, size)
+def _parts(source: Source) -> list[tuple[int, int, int]] | None:
+    """Return the parts that can be read alone: their table, first row and rows; None where some cannot."""
     blocks = [table.blocks() for table in source.tables]
     if any(some is None for some in blocks):
-        return _reservoir(source.batches(), size, rng)
-    parts = [(number, *block) for number, some in enumerate(blocks) for block in some or [] if block[1]]
-    return _from_parts(source, parts, size, rng)
+        return None
+    return [(number, *block) for number, some in enumerate(blocks) for block in some or [] if block[1]]
 
 
-def _from_parts(source: Source, parts: list[tuple[int, int, int]], size: int, rng: np.random.Generator) -> Rows:
-    """Take rows of parts at even distances: of each in proportion to how many of these fall on it."""
-    if not parts:
-        return np.empty((0, source.n_features))
-    counts = np.array([rows for _, _, rows in parts])
-    edges = np.cumsum(counts)
-    if edges[-1] <= size:
-        return np.concatenate([batch.rows for batch in source.batches()]).astype(np.float64)
-    marks = (np.arange(_PARTS) + rng.random()) * (edges[-1] / _PARTS)
+def _of_parts(
+    source: Source, parts: list[tuple[int, int, int]], sample: RowSample, rng: np.random.Generator
+) -> RowSample:
+    """Look into parts at even distances: each counts for as many rows as lie between, however few of them are read."""
+    edges = np.cumsum([rows for _, _, rows in parts])
+    between = float(edges[-1] / _PARTS)
+    marks = (np.arange(_PARTS) + rng.random()) * between
     chosen, hits = np.unique(np.searchsorted(edges, marks, side="right"), return_counts=True)
-    limit = max(size // _PARTS, _BYTES_A_PART // (8 * source.n_features))
-    taken = []
+    limit = max(sample.size // _PARTS, LOOKED_AT // (8 * source.n_features * _PARTS))
     for part, many in zip(chosen, hits, strict=True):
         table, first, rows = parts[part]
         found = _read_part(source, table, first, min(rows, limit * many))
-        wanted = min(len(found), size * many // _PARTS)
-        taken.append(found[np.sort(rng.choice(len(found), wanted, replace=False))])
-    return np.concatenate(taken).astype(np.float64)
+        sample = sample.added(found, np.full(len(found), between * many / max(1, len(found))))
+    return sample
 
 
 def _read_part(source: Source, table: int, first: int, rows: int) -> Rows:
@@ -73,22 +91,9 @@ def _read_part(source: Source, table: int, first: int, rows: int) -> Rows:
     return np.concatenate(found)
 
 
-def _reservoir(batches: Iterator[Batch], size: int, rng: np.random.Generator) -> Rows:
-    """Give each row a random key and keep the smallest: uniform, in one pass, however the rows come in batches."""
-    kept, keys = None, np.empty(0)
-    for batch in batches:
-        fresh = rng.random(len(batch.rows))
-        low = fresh < (np.inf if len(keys) < size else keys.max())
-        rows = batch.rows[low].astype(np.float64)
-        kept = rows if kept is None else np.concatenate([kept, rows])
-        keys = np.concatenate([keys, fresh[low]])
-        if len(keys) > size:
-            lowest = np.sort(np.argpartition(keys, size - 1)[:size])
-            kept, keys = kept[lowest], keys[lowest]
-    return np.empty((0, 1)) if kept is None else kept
-
-
-def _head(source: Source, size: int) -> Rows:
-    """Return the first rows of a pipe, and put them back."""
-    found = source.peek(size)
-    return np.concatenate(found)[:size].astype(np.float64) if found else np.empty((0, source.n_features))
+def _of_head(source: Source, sample: RowSample) -> RowSample:
+    """Look at the first rows of a pipe, and put them back."""
+    left = sample.size
+    for rows in source.peek(sample.size):
+        sample, left = sample.added(rows[:left]), max(0, left - len(rows))
+    return sample

@@ -25,7 +25,7 @@ from qckm.sources.table import Selection
 
 def sketch_by(
     operator: SketchOperator,
-    table: Any,
+    table: object,
     by: str | Sequence[str],
     columns: Sequence[str | int] | None = None,
     on_bad: OnBad = "error",
@@ -82,7 +82,7 @@ def sketch_by(
     return found
 
 
-def _opened(table: Any) -> tuple[pa.RecordBatchReader, str]:
+def _opened(table: object) -> tuple[pa.RecordBatchReader, str]:
     if isinstance(table, (str, os.PathLike)):
         import pyarrow.dataset as ds
 

@@ -28,7 +28,7 @@ class State:
     bytes_done: int = 0
 
 
-def sketch_source(operator: SketchOperator, data: Any, columns: Any = None, on_bad: OnBad = "error") -> Sketch:
+def sketch_source(operator: SketchOperator, data: object, columns: Any = None, on_bad: OnBad = "error") -> Sketch:
     """Sketch rows wherever they are, in one pass and bounded memory; reading overlaps sketching.
 
     Parameters

@@ -268,8 +268,6 @@ class Sketch(Value):
             and self.ledger == other.ledger
         )
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return f"Sketch(count={self.count}, saturated={self.saturated}, operator={self.operator!r})"
 

@@ -22,7 +22,7 @@ class ArrayTable(Table):
     named = False
     label = "array"
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: object) -> None:
         self._rows = as_rows(array)
         self.n_rows, self.n_bytes = len(self._rows), self._rows.nbytes
 

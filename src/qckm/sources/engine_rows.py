@@ -16,6 +16,7 @@ from qckm.errors import SourceError
 if TYPE_CHECKING:  # what engines do with the rows is known above only
     from qckm.models import Model
     from qckm.planning.pilot import Pilot
+    from qckm.planning.row_sample import RowSample
     from qckm.sketch import Sketch, SketchOperator
     from qckm.sketch.runs import OnBad
 
@@ -31,7 +32,10 @@ class HeldRows(Protocol):
     def sketch(self, operator: SketchOperator, on_bad: OnBad = "error", n_jobs: int | None = None) -> Sketch:
         """Sketch the rows where they are."""
 
-    def pilot(self, rng: np.random.Generator) -> Pilot:
+    def sample(self, seed: int, rng: np.random.Generator, size: int = ...) -> RowSample:
+        """Sample the rows, across the parts."""
+
+    def pilot(self, rng: np.random.Generator, size: int = ...) -> Pilot:
         """Draw a pilot across the parts."""
 
     def misfit(self, model: Model) -> tuple[float, Floats]:

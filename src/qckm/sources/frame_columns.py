@@ -16,8 +16,10 @@ def column_names(X: object) -> tuple[str, ...] | None:
     found = getattr(X, "columns", None)
     if schema is not None and hasattr(schema, "names") and not callable(schema.names):
         found = schema.names  # Arrow: `columns` are the columns themselves
+    if found is None:
+        return None
     try:
-        names = tuple(found)  # type: ignore[arg-type]
+        names = tuple(found)
     except TypeError:
         return None
     return names if names and all(isinstance(name, str) for name in names) else None

@@ -106,7 +106,7 @@ class NpyTable(NumpyTable):
 
     def _fill(self, file: io.RawIOBase | io.BufferedReader, out: Rows, start: int) -> None:
         file.seek(self._layout.start + start)
-        into, got = memoryview(out.reshape(-1).view(np.uint8)), 0  # type: ignore[arg-type]  # an array is a buffer
+        into, got = out.reshape(-1).view(np.uint8).data, 0
         while got < len(into):
             more = file.readinto(into[got:])
             if not more:

@@ -6,7 +6,6 @@ import glob
 import os
 import stat
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ _COMPRESSED = (".gz", ".zst", ".bz2", ".lz4")
 
 
 def open_source(
-    data: Any,
+    data: object,
     columns: Sequence[str | int] | None = None,
     dtype: str = "auto",
     usual: Sequence[str] | None = None,
@@ -71,10 +70,10 @@ def open_source(
     """
     if dtype not in ("auto", "float32", "float64"):
         raise SourceError(f"Expected dtype 'auto', 'float32' or 'float64', got {dtype!r}.")
-    several = isinstance(data, (list, tuple)) and all(
-        isinstance(one, (str, os.PathLike)) or _is_rows(one) for one in data
-    )
-    tables = [table for one in (data if several else [data]) for table in _open(one, header)]
+    parts: Sequence[object] = [data]
+    if isinstance(data, (list, tuple)) and all(isinstance(one, (str, os.PathLike)) or _is_rows(one) for one in data):
+        parts = data
+    tables = [table for one in parts for table in _open(one, header)]
     if not tables:
         raise SourceError("Expected data, got none.")
     if sum(table.once for table in tables) and len(tables) > 1:
@@ -83,13 +82,13 @@ def open_source(
     return Source(tuple(tables), select(tables, columns, usual, dtype), stamps)
 
 
-def _is_rows(value: Any) -> bool:
+def _is_rows(value: object) -> bool:
     from qckm.sources.frames import is_frame
 
     return isinstance(value, np.ndarray) or is_frame(value)
 
 
-def _open(data: Any, header: bool | None) -> list[Table]:
+def _open(data: object, header: bool | None) -> list[Table]:
     if isinstance(data, (str, os.PathLike)):
         return _open_path(os.fspath(data), header)
     from qckm.sources import array_table, frames

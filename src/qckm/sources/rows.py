@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeGuard
 
 import numpy as np
 
-from qckm.common.arrays import Floats, Rows, Weights
+from qckm.common.arrays import Floats, Int64s, Rows, Weights
 from qckm.errors import RowsError
 from qckm.sources.frame_columns import column_names, has_objects, require_numeric_columns
 
@@ -20,7 +20,7 @@ _NO_NUMBERS = (
 )  # fmt: skip
 
 
-def as_rows(X: Any, n_features: int | None = None) -> Rows:
+def as_rows(X: object, n_features: int | None = None) -> Rows:
     """Return X as an array (rows, n) of float32, float64 or integers; refuse with a reason what cannot be that.
 
     NumPy arrays and memmaps come back as they are. pandas, polars, pyarrow tables and record batches, and anything
@@ -65,7 +65,7 @@ def unmasked(array: Rows) -> Rows:
     return array if isinstance(array, np.memmap) else np.asarray(array)
 
 
-def undisguised(X: Any) -> Any:
+def undisguised(X: object) -> Any:
     """Return X as others may convert it: without a mask, and without what they would take for numbers and is none."""
     require_numeric_columns(X)
     if isinstance(X, np.ma.MaskedArray):
@@ -144,7 +144,12 @@ def require_no_mask(sample_weight: Any) -> None:
         raise RowsError(f"Expected a sample_weight for each row, got a masked one in row {row}.")
 
 
-def as_weights(sample_weight: Any, n_rows: int) -> Weights:
+def is_whole(weights: Weights | None) -> TypeGuard[Int64s | None]:
+    """Whether all weights are whole numbers, or there are none: sums are exact then."""
+    return weights is None or weights.dtype == np.int64
+
+
+def as_weights(sample_weight: object, n_rows: int) -> Weights:
     """Return weights (rows,): int64 where all are whole numbers, so that sums stay exact, float64 otherwise."""
     require_no_mask(sample_weight)
     try:

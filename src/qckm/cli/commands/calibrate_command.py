@@ -44,7 +44,7 @@ def command(
     """
     target = output or "-"
     found = sketch_io.read_sketch(sketch)
-    rows = sample_files.read_all(sample, found.operator, columns, dtype, header, console)
+    rows = sample_files.read_all(sample_files.open_sample(sample, found.operator, console, columns, dtype, header))
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorFitWarning)  # said in the tool's own voice

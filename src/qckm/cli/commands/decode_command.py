@@ -7,7 +7,7 @@ import click
 from qckm.cli import options, sample_files, sketch_io, sketch_to_model, summaries
 from qckm.cli.console import Console, console_options
 from qckm.cli.paths import Input, Output
-from qckm.decoding.decode import hints_of
+from qckm.decoding.decode import Hints
 from qckm.models import ENDINGS, Model
 
 
@@ -45,7 +45,10 @@ def command(
     sketch_to_model.require_decoder(decoder)
     target = output or "-"
     found = sketch_io.read_sketch(sketch)
-    hints = hints_of(found.operator, sample_files.read_some(rows, found.operator, seed, console)) if rows else None
+    hints = None
+    if rows:
+        sample = sample_files.read_some(rows, found.operator, seed, console)
+        hints = Hints(sample.rows, sample.weights)
     clustering, seconds = sketch_to_model.decode_sketch(found, clusters, decoder, n_init, seed, console, hints)
     summaries.remark(found, console)
     facts = {

@@ -10,7 +10,7 @@ from qckm.cli.console import Console, console_options, say_assumptions
 from qckm.cli.output_files import write_bytes
 from qckm.cli.paths import Input, Output
 from qckm.models import Model, load_model
-from qckm.planning.sampling import sample_rows
+from qckm.planning.sampling import draw_pilot_of
 from qckm.report import render
 from qckm.sources.opening import open_source
 from qckm.sources.source import Source
@@ -57,7 +57,7 @@ def write_report(model: Model, source: Source | None, output: str) -> int:
     if source is not None:
         if source.n_features != model.centers.shape[1]:
             raise click.UsageError(f"Expected data of {model.centers.shape[1]} columns, got {source.n_features}.")
-        sample = sample_rows(source, _SAMPLE, np.random.default_rng(0))
+        sample = draw_pilot_of(source, np.random.default_rng(0), _SAMPLE).repeated(_SAMPLE)
     data = render(model, sample).encode()
     write_bytes(output, data)
     return len(data)

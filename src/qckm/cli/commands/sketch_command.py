@@ -61,9 +61,10 @@ def command(
     if every and target == "-":
         raise click.UsageError("Snapshots need a name: -o snapshot.qckm, or -o 'snapshots/{time}.qckm'.")
     if engine or address:
-        if task.resume or every or task.dtype != "auto" or task.header is not None:
+        if task.resume or every or task.dtype != "auto" or task.header is not None or task.device != "cpu":
             raise click.UsageError(
-                "--resume, --every, --dtype and --header are for data that this process reads: leave out --engine."
+                "--resume, --every, --dtype, --header and --device are for data that this process reads: "
+                "leave out --engine."
             )
         if engine is None:
             raise click.UsageError("--address is that of an engine: name it with --engine dask, spark or ray.")

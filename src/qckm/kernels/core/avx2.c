@@ -4,6 +4,7 @@
 
 #define NAME "avx2"
 #define SET qckm_avx2
+#define LOOPS qckm_avx2_loops
 #define LANES 8
 #define VECTORS 2
 #define PACKS_CHEAPLY 0

@@ -2,6 +2,7 @@
 #if defined(__x86_64__)
 #define NAME "avx512"
 #define SET qckm_avx512
+#define LOOPS qckm_avx512_loops
 #include "avx512_inc.h"
 
 INLINE words count_negative(words counter, bytes tops)

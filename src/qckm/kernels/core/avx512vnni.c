@@ -2,6 +2,7 @@
 #if defined(__x86_64__)
 #define NAME "avx512vnni"
 #define SET qckm_avx512vnni
+#define LOOPS qckm_avx512_loops
 #include "avx512_inc.h"
 
 /* The bytes' top bits, 128 each, are added up by lane: an int32 holds millions of rows. */

@@ -39,7 +39,7 @@ static const candidate SETS[] = {
 #if defined(__x86_64__)
     {&qckm_avx512vnni, 0, AVX512_ALL, bit_AVX512VNNI, AVX512_SAVED},
     {&qckm_avx512, 0, AVX512_ALL, 0, AVX512_SAVED},
-    {&qckm_avx2, 0, bit_AVX2, 0, AVX_SAVED},
+    {&qckm_avx2, bit_FMA, bit_AVX2, 0, AVX_SAVED},
     {&qckm_ssse3, bit_SSSE3, 0, 0, 0},
 #elif defined(__aarch64__)
     {&qckm_neon, 0, 0, 0, 0},

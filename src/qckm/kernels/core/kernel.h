@@ -3,6 +3,7 @@
 #define QCKM_KERNEL_H
 
 #include "core.h"
+#include "loops.h"
 
 enum {
     QCKM_DONE = -1, /* a pass that found no row with a NaN or an infinity */
@@ -35,6 +36,7 @@ typedef struct {
     void (*sum)(const qckm_kernel *, const int16_t *codes, int64_t rows, void *scratch, int64_t *sums);
     void (*store_bits)(const qckm_kernel *, const int16_t *codes, int64_t rows, void *scratch, uint8_t *, uint8_t *, int64_t);
     void (*count_bits)(const uint8_t *, int64_t, int64_t, int64_t, void *scratch, int64_t *);
+    const qckm_loops *loops; /* over floats */
 } qckm_set;
 
 struct qckm_kernel {

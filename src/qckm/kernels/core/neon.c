@@ -4,6 +4,7 @@
 
 #define NAME "neon"
 #define SET qckm_neon
+#define LOOPS qckm_plain_loops
 #define LANES 4
 #define VECTORS 4
 #include "vectors.h"

@@ -1,6 +1,7 @@
 /* Any CPU: what the compiler makes of vectors of four, SSE2 on every x86-64. */
 #define NAME "plain"
 #define SET qckm_plain
+#define LOOPS qckm_plain_loops
 #define LANES 4
 #define VECTORS 2
 #include "vectors.h"

@@ -1,4 +1,4 @@
-/* All kernels of one instruction set. What includes this has defined LANES, VECTORS, SET and a few functions of vectors. */
+/* All kernels of one instruction set. What includes this has defined LANES, VECTORS, SET, LOOPS and a few functions of vectors. */
 #define REAL float
 #define REALS LANES
 #define WHOLE 8388608.0f /* 2^23: from here on, a float32 has no fraction */
@@ -64,4 +64,4 @@ static int pair_place(int lane, int half)
     return PAIR_PLACE(lane, half);
 }
 
-const qckm_set SET = {NAME, LANES, VECTORS, pair_place, single_code, double_code, sum, store_bits, count_positions};
+const qckm_set SET = {NAME, LANES, VECTORS, pair_place, single_code, double_code, sum, store_bits, count_positions, &LOOPS};

@@ -4,6 +4,7 @@
 
 #define NAME "ssse3"
 #define SET qckm_ssse3
+#define LOOPS qckm_plain_loops
 #define LANES 4
 #define VECTORS 2
 #define PACKS_CHEAPLY 0

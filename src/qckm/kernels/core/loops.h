@@ -1,0 +1,22 @@
+/* The loops over floats, compiled for one instruction set. */
+#ifndef QCKM_LOOPS_H
+#define QCKM_LOOPS_H
+
+#include "decoder.h"
+
+typedef struct qckm_loops {
+    int (*atoms)(const qckm_waves *, const qckm_clusters *, double *);
+    int (*misfit)(const qckm_waves *, const qckm_clusters *, const qckm_slopes *, double *);
+    int (*ascend)(const qckm_waves *, const qckm_ascent *);
+    int (*correlation)(const qckm_waves *, const double *, double *, double *);
+    int (*fit)(const qckm_waves *, const qckm_fitting *, const qckm_rules *, qckm_descent *);
+    int (*match)(const qckm_waves *, const qckm_rules *, qckm_descent *);
+    int (*nearest)(const qckm_rows *, int64_t, const double *, int64_t, int32_t *, double *);
+} qckm_loops;
+
+extern const qckm_loops qckm_plain_loops;
+#if defined(__x86_64__)
+extern const qckm_loops qckm_avx2_loops, qckm_avx512_loops;
+#endif
+
+#endif

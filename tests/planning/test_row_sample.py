@@ -1,0 +1,147 @@
+"""A sample that merges: the same whatever the order and the parts, fair to rows that are there once and often."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+from qckm.errors import RowsError
+from qckm.planning.row_hash import canonical, hash_rows
+from qckm.planning.row_sample import RowSample
+from qckm.planning.sampling import draw_pilot, draw_pilot_of
+from qckm.sources.opening import open_source
+
+
+def sample(rows, weights=None, seed=7, size=50):
+    return RowSample.empty(rows.shape[1], seed, size).added(rows, weights)
+
+
+def require_same(left, right):
+    for name in ("rows", "weights"):
+        np.testing.assert_array_equal(getattr(left.pilot(), name), getattr(right.pilot(), name))
+
+
+@pytest.fixture(scope="module")
+def mixed_rows():
+    """30 000 rows of two columns: most are there once, some several times, and one makes up a fifth."""
+    rng = np.random.default_rng(3)
+    several = np.repeat(rng.integers(0, 1000, size=(500, 2)), rng.integers(1, 20, 500), axis=0)
+    rows = np.concatenate([several, np.tile([[5.0, -5.0]], (6000, 1)), rng.normal(size=(24_000 - len(several), 2))])
+    return rng.permutation(rows)
+
+
+@settings(max_examples=20, deadline=None)
+@given(cuts=st.lists(st.integers(0, 30_000), max_size=6), seed=st.integers(0, 99))
+def test_any_parts_in_any_order_give_the_same_sample(mixed_rows, cuts, seed):
+    whole = sample(mixed_rows)
+    shuffled = np.random.default_rng(seed).permutation(mixed_rows)
+    parts = [sample(part) for part in np.split(shuffled, sorted(cuts))]
+    merged = parts[0]
+    for part in parts[1:]:
+        merged = part.merged(merged)
+    require_same(merged, whole)
+    added = RowSample.empty(2, 7, 50)
+    for part in np.split(shuffled, sorted(cuts)):
+        added = added.added(part)
+    require_same(added, whole)
+
+
+def test_merging_is_associative_and_survives_bytes(mixed_rows):
+    a, b, c = (sample(part) for part in np.array_split(mixed_rows, 3))
+    require_same(a.merged(b).merged(c), a.merged(b.merged(c)))
+    require_same(RowSample.loads(a.merged(b).dumps()).merged(RowSample.loads(c.dumps())), sample(mixed_rows))
+    with pytest.raises(RowsError, match="one size, seed"):
+        a.merged(sample(mixed_rows, seed=8))
+
+
+def test_a_pilot_is_the_same_of_arrays_and_files_in_any_type(tmp_path, mixed_rows):
+    rows = mixed_rows.astype(np.float32)
+    pq.write_table(pa.table({"x": rows[:, 0], "y": rows[:, 1]}), tmp_path / "t.parquet", row_group_size=700)
+    np.savetxt(tmp_path / "t.csv", rows.astype(float), header="x,y", comments="", delimiter=",", fmt="%.17g")
+    expected = draw_pilot(rows.astype(np.float64), None, np.random.default_rng(0), 500)
+    others = [
+        draw_pilot(rows[::-1], None, np.random.default_rng(0), 500),
+        draw_pilot_of(open_source(rows), np.random.default_rng(0), 500),
+        draw_pilot_of(open_source(tmp_path / "t.parquet"), np.random.default_rng(0), 500),
+        draw_pilot_of(open_source(tmp_path / "t.csv"), np.random.default_rng(0), 500),
+    ]
+    for other in others:
+        np.testing.assert_array_equal(other.rows, expected.rows)
+        np.testing.assert_array_equal(other.weights, expected.weights)
+
+
+def test_weights_are_repeats(mixed_rows):
+    weights = np.random.default_rng(1).integers(0, 4, len(mixed_rows))
+    require_same(sample(mixed_rows, weights), sample(np.repeat(mixed_rows, weights, axis=0)))
+
+
+def test_few_rows_are_all_there_with_their_counts():
+    rows = np.array([[1.0, 2.0], [0.0, 3.0], [1.0, 2.0], [-0.0, 3.0], [np.nan, 1.0], [1.0, 2.0], [np.inf, 0.0]])
+    found = sample(rows).pilot()
+    assert found.rows.tolist() == [[0.0, 3.0], [1.0, 2.0]]
+    assert found.weights.tolist() == [2.0, 3.0]
+    assert sample(rows).total == 5
+    with pytest.raises(RowsError, match="found none"):
+        sample(rows[4:5]).pilot()
+    assert sample(np.empty((0, 2))).total == 0
+
+
+def test_rows_of_one_hash_are_not_taken_for_one(monkeypatch):
+    monkeypatch.setattr("qckm.planning.row_sample.hash_rows", lambda rows, seed: np.zeros(len(rows), np.uint64))
+    rows = np.array([[3.0], [1.0], [3.0], [2.0]])
+    assert sample(rows).pilot().weights.tolist() == [1.0, 1.0, 2.0]
+    require_same(sample(rows[:2]).merged(sample(rows[2:])), sample(rows[::-1]))
+
+
+def test_equal_values_of_any_type_have_one_hash():
+    values = np.array([[3, 0], [-7, 5]])
+    hashes = [hash_rows(canonical(values.astype(kind)), 1).tolist() for kind in (int, np.int16, np.float32, float)]
+    assert hashes.count(hashes[0]) == 4
+    assert len(set(hashes[0])) == 2
+    assert hash_rows(canonical(np.array([[-0.0]])), 1) == hash_rows(canonical(np.array([[0.0]])), 1)
+
+
+@pytest.mark.parametrize("values", ["consecutive", "powers", "grid"])
+def test_every_row_is_drawn_as_often_as_any_other(values):
+    """Chi-square over 400 samples of 50 of 400 rows that differ in few bits: a false alarm in one of 10⁶ runs."""
+    rows = {
+        "consecutive": np.arange(400.0)[:, np.newaxis],
+        "powers": 2.0 ** np.arange(-200, 200)[:, np.newaxis],
+        "grid": np.stack(np.meshgrid(np.arange(20.0), np.arange(20.0)), axis=-1).reshape(-1, 2),
+    }[values]
+    times = np.zeros(400)
+    for seed in range(400):
+        hashes = hash_rows(canonical(rows), seed)
+        times[np.argsort(hashes)[:50]] += 1
+    variance = 400 * (50 / 400) * (350 / 400)
+    statistic = float(((times - 50) ** 2).sum() / variance * 399 / 400)
+    assert chi2.sf(statistic, 399) > 1e-6
+
+
+def test_sums_over_the_pilot_are_unbiased(mixed_rows):
+    """Over 60 seeds, the mean error of weighted sums is within five of its standard errors."""
+    wanted = [len(mixed_rows), mixed_rows[:, 0].sum(), (mixed_rows[:, 1] > 0).sum()]
+    errors = []
+    for seed in range(60):
+        found = sample(mixed_rows, seed=seed, size=100).pilot()
+        sums = [found.weights.sum(), found.weights @ found.rows[:, 0], found.weights @ (found.rows[:, 1] > 0)]
+        errors.append(np.subtract(sums, wanted))
+        assert len(found.rows) == 100
+    errors = np.array(errors)
+    assert (np.abs(errors.mean(axis=0)) < 5 * errors.std(axis=0) / np.sqrt(60)).all()
+
+
+def test_a_frequent_row_is_always_there(mixed_rows):
+    for seed in range(20):
+        found = sample(mixed_rows, seed=seed, size=100).pilot()
+        (where,) = np.nonzero((found.rows == [5.0, -5.0]).all(axis=1))
+        assert found.weights[where] == pytest.approx(6000, rel=0.01)
+
+
+def test_rows_without_weights_follow_the_weights():
+    found = sample(np.repeat([[0.0], [1.0]], [30, 10], axis=0)).pilot()
+    assert found.repeated(100).ravel().tolist() == [0.0] * 30 + [1.0] * 10
+    assert found.repeated(4).ravel().tolist() == [0.0] * 3 + [1.0]
