@@ -104,6 +104,7 @@ mutants: pyproject.toml  ## plant small faults in operator/, sketch/, planning/,
 experiments: $(READY)  ## measure again all that experiments/results holds (hours; what is there is not run again)
 	cd experiments && for name in clompr quantisation defaults structured octaves seeded choosing_k; do ../$(BIN)/python $$name.py || exit 1; done
 	cd experiments && ../$(BIN)/python -m decoder
+	cd experiments && ../$(BIN)/python -m drift
 
 sensor-cost: $(READY)  ## flash, RAM and instructions of the sensor's encoder; rewrites experiments/results/sensor_*.csv (ten minutes)
 	tests/install-tools.sh cortex-m avr riscv verilog

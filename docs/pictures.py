@@ -1,4 +1,4 @@
-"""Draw the pictures of how-it-works.md: `make pictures`, which writes docs/images/."""
+"""Draw the pictures of how-it-works.md and of drift.md: `make pictures`, which writes docs/images/."""
 
 from __future__ import annotations
 
@@ -71,6 +71,33 @@ def decoding() -> None:
     figure.savefig(IMAGES / "decoding.png", dpi=90)
 
 
+def drift() -> None:
+    """Where rows came and went between two windows, and the weights of the clusters then and now."""
+    rng = np.random.default_rng(0)
+    usual = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0], [6.0, 6.0]])
+    later = np.array([[0.0, 0.0], [6.7, 0.0], [0.0, 6.0], [6.0, 6.0], [11.0, 3.0]])
+    operator = qckm.SketchOperator.draw(2, 200, 1.2, random_state=0)
+
+    def window(centers: np.ndarray, shares: list[float]) -> qckm.Sketch:
+        return operator.sketch(centers[rng.choice(len(shares), 20_000, p=shares)] + rng.normal(size=(20_000, 2)))
+
+    before, after = window(usual, [0.4, 0.3, 0.2, 0.1]), window(later, [0.34, 0.3, 0.23, 0.1, 0.03])
+    found = qckm.compare(before, after, clusters=4)
+    why = found.explanation
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.8), layout="constrained", width_ratios=[1.5, 1])
+    plots.witness(found, ax=axes[0])
+    places = np.arange(4)
+    axes[1].barh(places - 0.2, why.weights, 0.36, color="0.75", label="before")
+    axes[1].barh(
+        places + 0.2, why.weights + why.weight_changes, 0.36, xerr=2 * why.weight_errors, color="tab:red", label="after"
+    )
+    axes[1].set(yticks=places, ylabel="cluster", xlabel="share of the rows", title="weights then and now")
+    axes[1].invert_yaxis()
+    axes[1].legend(fontsize=8)
+    figure.suptitle("\n".join(why.lines()), fontsize=9, x=0.01, ha="left")
+    figure.savefig(IMAGES / "drift.png", dpi=90)
+
+
 def _less(sketch: qckm.Sketch, model: qckm.Clustering) -> qckm.Sketch:
     """Take from a sketch what clusters of these centres, weights and spreads contribute, by drawing rows from them."""
     rng, count = np.random.default_rng(1), sketch.count
@@ -85,3 +112,4 @@ if __name__ == "__main__":
     a_sum()
     the_scale()
     decoding()
+    drift()

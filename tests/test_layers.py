@@ -23,6 +23,7 @@ LAYERS = [
     "planning",
     "decoding",
     "models",
+    "drift",
     "estimators",
     "engines",
     "report",

@@ -2,6 +2,7 @@
 
 `python -m decoder.constants` prints, for each, by how much the mean excess of the SSE over the best of k-means changes,
 in hundredths of a per cent, decoding with rows and from the sketch alone. A number that changes nothing should go.
+`decoder.numbers` lists all there are.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ PROBLEMS = [
 ]
 PROBLEMS += [("gaussians", 10, 10), ("breast_cancer", 6, 8), ("groups", 2, 9)]
 NUMBERS = {
+    "attempts": ["EFFORT", "MOST_AXES"],
     "calibration": ["RIDGE", "_TOLERANCE"],
     "cloud": ["_POINTS", "_RUNS_ON_ROWS", "_RUNS_ON_POINTS", "_ROUNDS", "_STEP"],
-    "matched": ["_WIDER", "_PATIENCE", "_ENOUGH", "_NEARLY"],
-    "density": ["N_DENSITIES", "_EVENNESS", "_WORTH"],
-    "attempts": ["_PROMISING", "_MORE", "_CHEAP", "_MOST_AXES", "_MOST_UNKNOWNS"],
-    "search": ["_STARTS", "_STEPS", "_SHARE_AT_PEAKS", "_ANYWHERE", "_SHARE_SWAPPED", "_IDLE", "_FIRST_AXIS", "_APART"],
+    "density": ["DENSITIES", "MORE_THAN_K", "EVENNESS", "WORTH"],
     "expectation": ["_BY_CHANCE", "_LEFT_OUT"],
+    "matched": ["WIDER"],
+    "search": ["STARTS", "STAGES", "STEPS", "STRIDE", "SHARE", "BRIEF", "IDLE", "GAIN"],
     "sketch_model": ["_SHARE_AT_ZERO"],
 }
 

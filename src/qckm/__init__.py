@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from qckm.decoding.calibration import Calibration, calibrate
     from qckm.decoding.decode import Clustering, decode
     from qckm.decoding.selection import ClusterCount, choose_n_clusters
+    from qckm.drift.compare import compare
+    from qckm.drift.explanation import Cause, Explanation
+    from qckm.drift.reference import Reference
+    from qckm.drift.result import Drift
+    from qckm.drift.windows import DriftSeries, compare_windows
+    from qckm.estimators.gaussian_mixture import CompressiveGaussianMixture
     from qckm.estimators.kmeans import CompressiveKMeans
+    from qckm.estimators.pca import CompressivePCA
     from qckm.models import Model, load_model
     from qckm.sketch.grouping import sketch_by
     from qckm.sketch.runs import sketch_source
@@ -27,16 +34,25 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Calibration",
+    "Cause",
     "ClusterCount",
     "Clustering",
+    "CompressiveGaussianMixture",
     "CompressiveKMeans",
+    "CompressivePCA",
+    "Drift",
+    "DriftSeries",
+    "Explanation",
     "Law",
     "Model",
+    "Reference",
     "Signature",
     "Sketch",
     "SketchOperator",
     "calibrate",
     "choose_n_clusters",
+    "compare",
+    "compare_windows",
     "decode",
     "errors",
     "load",
@@ -51,12 +67,21 @@ __all__ = [
 # Imported when first asked for: decoders, scikit-learn and pyarrow take their time.
 _LATE = {
     "Calibration": "qckm.decoding.calibration",
+    "Cause": "qckm.drift.explanation",
     "ClusterCount": "qckm.decoding.selection",
     "Clustering": "qckm.decoding.decode",
+    "CompressiveGaussianMixture": "qckm.estimators.gaussian_mixture",
     "CompressiveKMeans": "qckm.estimators.kmeans",
+    "Drift": "qckm.drift.result",
+    "DriftSeries": "qckm.drift.windows",
+    "Explanation": "qckm.drift.explanation",
+    "CompressivePCA": "qckm.estimators.pca",
     "Model": "qckm.models",
+    "Reference": "qckm.drift.reference",
     "calibrate": "qckm.decoding.calibration",
     "choose_n_clusters": "qckm.decoding.selection",
+    "compare": "qckm.drift.compare",
+    "compare_windows": "qckm.drift.windows",
     "decode": "qckm.decoding.decode",
     "load_model": "qckm.models",
     "open_source": "qckm.sources.opening",
@@ -75,7 +100,7 @@ def _open_partitions(
     return engines.open_partitions(data, columns, usual, sample_weight)
 
 
-engine_rows.register({"dask": "dask", "pyspark": "spark", "ray": "ray"}, _open_partitions)
+engine_rows.register({"dask": "dask", "pyspark": "spark", "ray": "ray", engine_rows.GPU: "gpu"}, _open_partitions)
 
 
 def __getattr__(name: str) -> Any:

@@ -109,6 +109,10 @@ class SaturationWarning(UserWarning):
     """Some rows lie farther from the operator's origin than can be coded, and were clipped."""
 
 
+class DriftWarning(UserWarning):
+    """Two sketches were compared otherwise than asked, or are the same sum."""
+
+
 def warn(words: str, category: type[Warning]) -> None:
     """Warn at the line of the caller's own code, however deep in qckm, or in scikit-learn above it, we are."""
     frame, level = sys._getframe(), 1

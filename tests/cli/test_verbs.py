@@ -50,6 +50,14 @@ def test_standardised_columns_are_found_at_any_scale(folder, facts, qckm_):
     assert np.bincount(labels, minlength=3).min() > 800
 
 
+def test_a_column_beside_which_no_other_counts_is_told(folder, qckm_):
+    np.save("wild.npy", np.load("rows.npy") * [1, 1e4])
+    code, _, err = qckm_("fit", "wild.npy", "-k", 3, "-o", "m.json")
+    assert code == 0
+    assert "warning: Column 1 makes up 100.00% of the squared distances" in err
+    assert qckm.load_model("m.json").facts["remarks"][0].startswith("Column 1 makes up")
+
+
 def test_one_operator_for_many_places(folder, facts, qckm_):
     facts("operator", "part*.parquet", "-k", 3, "-o", "fleet.qckm")
     assert qckm.load("fleet.qckm").count == 0

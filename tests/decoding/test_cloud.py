@@ -94,3 +94,15 @@ def test_a_handful_of_rows_has_a_large_error(sketch):
     centers = cloud.cluster(4, [], 3, np.random.default_rng(0)).points
     few = estimate(cloud, centers, np.random.default_rng(0))
     assert few.error > 0.05 * few.mean
+
+
+def test_centroids_of_uniform_rows_are_flattered():
+    """Fifty centroids of a thousand rows in a square: for other rows they are further away, and that is foreseen."""
+    rng = np.random.default_rng(0)
+    X = rng.random((20_000, 2))
+    sketch = qckm.SketchOperator.draw(2, 300, scale=0.2, random_state=0).sketch(X)
+    cloud = Cloud.calibrated(sketch, X[:1000])
+    centers = cloud.cluster(50, [], 3, rng).points
+    found, truth = estimate(cloud, centers, rng), sse(X, centers)
+    assert cloud.inertia(centers) < 0.9 * truth
+    assert found.mean == pytest.approx(truth, rel=0.1)

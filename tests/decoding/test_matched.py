@@ -193,6 +193,7 @@ def test_hardly_any_measurements(n, m, n_clusters, rng):
         assert ((found.centers >= X.min(axis=0)) & (found.centers <= X.max(axis=0))).all()
 
 
+@pytest.mark.filterwarnings("ignore::qckm.errors.PoorFitWarning")
 def test_more_clusters_than_distinct_rows():
     op = qckm.SketchOperator.draw(2, 50, scale=3.0, random_state=0)
     found = qckm.decode(op.sketch([[0.0, 0.0], [4.0, 4.0]] * 5), 4, random_state=0)

@@ -68,3 +68,29 @@ def test_onnx_by_way_of_scikit_learn(rng):
     session = onnxruntime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
     labels = session.run(None, {session.get_inputs()[0].name: X})[0]
     np.testing.assert_array_equal(labels, km.labels_)
+
+
+@pytest.mark.parametrize("ending", ["json", "parquet", "npz"])
+@pytest.mark.parametrize("covariances", [np.ones(2), np.ones((2, 3)), np.stack([np.eye(3), 2 * np.eye(3)])])
+def test_mixtures_round_trip(tmp_path, rng, ending, covariances):
+    model = Model(rng.normal(size=(2, 3)), np.array([0.6, 0.4]), np.ones(2), np.ones(3), None, {}, covariances)
+    model.save(tmp_path / f"model.{ending}")
+    back = qckm.load_model(tmp_path / f"model.{ending}")
+    np.testing.assert_array_equal(back.covariances, covariances)
+    X = rng.normal(size=(50, 3))
+    np.testing.assert_array_equal(back.predict(X), model.to_sklearn().predict(X))
+    np.testing.assert_allclose(back.score_samples(X), model.to_sklearn().score_samples(X))
+
+
+def test_a_mixture_is_no_csv_and_centroids_have_no_density(model, tmp_path):
+    mixture = Model(np.eye(2), np.array([0.5, 0.5]), np.ones(2), np.ones(2), None, {}, np.ones(2))
+    with pytest.raises(FileError, match=r"\.json, \.parquet or \.npz"):
+        mixture.save(tmp_path / "model.csv")
+    with pytest.raises(FileError, match="no density"):
+        model.score_samples(np.zeros((1, 3)))
+
+
+@pytest.mark.parametrize("covariances", [np.zeros(2), np.ones((2, 5)), np.ones((2, 2, 2)), np.array([1.0, np.nan])])
+def test_covariances_that_are_none_are_refused(covariances):
+    with pytest.raises(FileError, match="covariances"):
+        Model(np.eye(2), np.array([0.5, 0.5]), np.ones(2), np.ones(2), None, {}, covariances)

@@ -23,6 +23,7 @@ VERBS = {
     "privatize": "Add noise to a sketch, so that it may be published.",
     "subtract": "Take sketches out of another: forget rows, or cut a window.",
     "decode": "Find K centroids from a sketch, alone or with some rows.",
+    "drift": "Tell whether windows are alike, and what has changed.",
     "calibrate": "Weigh a sample so that it represents all the rows of a sketch.",
     "predict": "Label rows with their nearest centroid.",
     "encode": "Turn rows into the bits a sensor would send.",
@@ -32,6 +33,9 @@ VERBS = {
     "report": "Write one HTML file that shows what was found.",
     "demo": "Make a million rows, cluster them and write a report.",
 }
+
+# Verbs that answer a question with their exit code, 0 or 1: what goes wrong is 2.
+ASKING = ("drift",)
 
 EXAMPLES = """\b
 Examples:
@@ -79,7 +83,7 @@ def cli() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 1 failed or stopped, 2 wrong use."""
+    """Run the command line and exit: 0 done, 1 failed or stopped, 2 wrong use; of questions, 0 no, 1 yes, 2 failed."""
     signal.signal(signal.SIGTERM, _stop)  # a scheduler's way to say Ctrl-C
     _replace_closed_streams()
     say_warnings()
@@ -93,6 +97,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit code."""
+    asked = (sys.argv[1:] if arguments is None else arguments)[:1]
+    failed = 2 if asked and asked[0] in ASKING else 1
     try:
         result = cli.main(arguments, prog_name="qckm", standalone_mode=False)
         with naming("standard output"):
@@ -102,27 +108,27 @@ def run(arguments: list[str] | None = None) -> int:
         say_usage(error)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        return _failed("stopped")
+        return _failed("stopped", failed)
     except BrokenPipeError:
-        return 1  # whoever read our output has seen enough
+        return failed  # whoever read our output has seen enough
     except QckmError as error:
-        return _failed(f"{error}{hint_for(error)}")
+        return _failed(f"{error}{hint_for(error)}", failed)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        return _failed(f"{place}{error.strerror or error}")
+        return _failed(f"{place}{error.strerror or error}", failed)
     except MemoryError:
-        return _failed("not enough memory.")
+        return _failed("not enough memory.", failed)
     except Exception as error:
         if os.environ.get("QCKM_DEBUG"):
             say_traceback(error)
-        _failed(f"unexpected: {type(error).__name__}: {error}")
+        _failed(f"unexpected: {type(error).__name__}: {error}", failed)
         say("This is a fault of qckm's: QCKM_DEBUG=1 shows where it is.")
-        return 1
+        return failed
 
 
-def _failed(words: str) -> int:
+def _failed(words: str, code: int) -> int:
     say(f"qckm: {words}")
-    return 1
+    return code
 
 
 def _replace_closed_streams() -> None:

@@ -11,8 +11,9 @@ from qckm.cli.console import Console
 from qckm.cli.output_files import write_bytes
 from qckm.common.text import format_duration
 from qckm.decoding.decode import DECODERS, POOR_FIT, Clustering, Hints, decode_hinted
+from qckm.decoding.mixture import POOR_MIXTURE, CovarianceType, FittedMixture, fit_mixture
 from qckm.errors import PoorFitWarning
-from qckm.models import Model, to_csv, writer_for
+from qckm.models import Model, to_csv, to_json, writer_for
 from qckm.sketch import Sketch
 
 
@@ -32,39 +33,63 @@ def decode_sketch(
         found = decode_hinted(sketch, n_clusters, hints, decoder=decoder, n_init=n_init, random_state=seed)
     if found.converged is False:
         console.say(f"warning: {POOR_FIT}")
+    for remark in found.remarks:
+        console.say(f"warning: {remark}")
     return found, time.perf_counter() - began
 
 
-def fit_facts(clustering: Clustering) -> dict[str, object]:
-    """Return what is worth knowing of a clustering beside its centroids."""
-    return {
-        "objective": clustering.objective,
-        "explained": clustering.explained,
-        "converged": clustering.converged,
-        **({} if clustering.inertia is None else _inertia(clustering)),
-        "evaluations": clustering.n_iter,
-        **({} if clustering.octave is None else {"octave": clustering.octave}),
+def fit_sketch(
+    sketch: Sketch,
+    n_components: int,
+    covariance_type: CovarianceType,
+    n_init: int,
+    seed: int,
+    console: Console,
+    hints: Hints | None = None,
+) -> tuple[FittedMixture, float]:
+    """Fit a mixture, with rows where there are some; return what was found, and the seconds taken."""
+    began = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PoorFitWarning)  # said in the tool's own voice
+        found = fit_mixture(sketch, n_components, covariance_type, hints, n_init, seed)
+    if not found.converged:
+        console.say(f"warning: {POOR_MIXTURE}")
+    return found, time.perf_counter() - began
+
+
+def fit_facts(fitted: Clustering | FittedMixture) -> dict[str, object]:
+    """Return what is worth knowing of a clustering, or a mixture, beside what it is."""
+    facts: dict[str, object] = {
+        "objective": fitted.objective,
+        "explained": fitted.explained,
+        "converged": fitted.converged,
+        "evaluations": fitted.n_iter,
     }
+    if isinstance(fitted, Clustering):
+        facts |= {"remarks": list(fitted.remarks)} if fitted.remarks else {}
+        facts |= {} if fitted.inertia is None else _inertia(fitted)
+        facts |= {} if fitted.octave is None else {"octave": fitted.octave}
+    return facts
 
 
 def _inertia(clustering: Clustering) -> dict[str, object]:
     return {"inertia_estimate": clustering.inertia, "inertia_error": clustering.inertia_error}
 
 
-def summary(clustering: Clustering, seconds: float) -> str:
+def summary(fitted: Clustering | FittedMixture, seconds: float) -> str:
     """Return what was found, in a line."""
-    words = f"K = {len(clustering.centers)} explains {clustering.explained:.1%} of the sketch"
-    if clustering.inertia is not None and clustering.inertia_error is not None:
-        words += f"; sum of squared distances {clustering.inertia:.4g} ± {clustering.inertia_error:.1g}, estimated"
+    words = f"K = {len(fitted.weights)} explains {fitted.explained:.1%} of the sketch"
+    if isinstance(fitted, Clustering) and fitted.inertia is not None and fitted.inertia_error is not None:
+        words += f"; sum of squared distances {fitted.inertia:.4g} ± {fitted.inertia_error:.1g}, estimated"
     return f"{words}, in {format_duration(seconds)}"
 
 
 def write_model(model: Model, output: str, console: Console) -> None:
-    """Write the model to a file; to stdout as JSON if that is asked for, else as CSV."""
+    """Write the model to a file; to stdout as JSON if that is asked for or it is a mixture, else as CSV."""
     if output != "-":
         write_bytes(output, writer_for(output)(model))
     elif not console.json:
-        write_bytes(output, to_csv(model))
+        write_bytes(output, to_csv(model) if model.covariances is None else to_json(model))
     console.print_facts(
         {
             "output": output,
@@ -72,6 +97,7 @@ def write_model(model: Model, output: str, console: Console) -> None:
             "weights": model.weights.tolist(),
             "spreads": model.spreads.tolist(),
             "units": model.units.tolist(),
+            **({} if model.covariances is None else {"covariances": model.covariances.tolist()}),
             **model.facts,
         }
     )

@@ -31,7 +31,7 @@ RIDGE = 0.1
 # By so much the ridge of a private sketch is lowered at a time.
 _LOWERED = 4.0
 # Newton's method stops where the misfit's gradient is this share of the first.
-_TOLERANCE = 0.02
+_TOLERANCE = 0.05
 # Points that can reproduce a sketch take four to six steps. More are for those that cannot, and of no use to them.
 _MOST_STEPS, _MOST_PRODUCTS = 10, 50
 

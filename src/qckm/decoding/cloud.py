@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -52,6 +52,12 @@ class Cloud:
     solution: Solution
 
     @classmethod
+    def alike(cls, sketch: Sketch, points: Floats) -> Cloud:
+        """Give all points the same weight."""
+        shares = np.full(len(points), 1 / len(points))
+        return cls(sketch, points, shares, Solution(shares, np.empty(0), 0.0, float(len(points))))
+
+    @classmethod
     def calibrated(
         cls, sketch: Sketch, points: Floats, prior: Floats | None = None, tolerance: float | None = None
     ) -> Cloud:
@@ -81,6 +87,11 @@ class Cloud:
             drawn = points[rng.choice(len(points), size=len(points), p=cloud.weights)]
             points = np.clip(drawn + _STEP * length * rng.standard_normal(points.shape), lower, upper)
         return cls.calibrated(sketch, points)
+
+    def some(self, which: npt.NDArray[np.bool_]) -> Cloud:
+        """Return some of the points, with the weights that they have."""
+        shares = self.weights[which] / max(self.weights[which].sum(), np.finfo(np.float64).tiny)
+        return replace(self, points=self.points[which], prior=shares, solution=replace(self.solution, weights=shares))
 
     @property
     def weights(self) -> Floats:

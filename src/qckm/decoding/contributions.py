@@ -27,7 +27,11 @@ _BLOCK = 1 << 19
 # Smaller matrices are read faster by one thread than it takes to wake another.
 _WORTH_THREADS = 1 << 25
 # Rows whose measurements are made together.
-_AT_A_TIME = 1024
+_AT_A_TIME = 256
+# What the eight bits of a byte contribute, the lowest first: +1 where a bit is 0.
+_SIGNS = 1 - 2 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1, bitorder="little").astype(
+    np.float32
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +94,8 @@ class Contributions:
 
 
 def _bits(operator: SketchOperator, rows: Floats, columns: npt.NDArray[np.intp]) -> Singles:
-    signs = np.unpackbits(operator.encode(rows), axis=1, count=operator.n_measurements, bitorder="little")
-    return 1 - 2 * signs[:, columns].astype(np.float32)
+    signs = _SIGNS.take(operator.encode(rows), axis=0).reshape(len(rows), -1)
+    return signs[:, : columns.size] if columns.size == operator.n_measurements else signs[:, columns]
 
 
 def _values(operator: SketchOperator, rows: Floats, columns: npt.NDArray[np.intp]) -> Singles:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,15 +15,13 @@ from qckm.decoding.calibration import as_sample
 from qckm.decoding.clompr import clompr
 from qckm.decoding.first_harmonic import FirstHarmonicModel
 from qckm.decoding.matched import Gaussians, decode_gaussians, decode_rows, fit_gaussians
+from qckm.decoding.remarks import out_of_reach, remarks_on
 from qckm.decoding.result import Clustering
 from qckm.decoding.room import require_room
 from qckm.decoding.task import Sample, Task
 from qckm.errors import DecodeError, PoorFitWarning, SaturationWarning, warn
 from qckm.planning.hints import Hints
 from qckm.sketch import Sketch, SketchOperator
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["Clustering", "Hints", "decode", "decode_hinted"]
 
@@ -153,12 +151,14 @@ def _run(task: Task) -> Clustering:
     with one_thread():
         found = DECODERS[task.decoder](task)
     if found.converged is False:
-        warn(POOR_FIT, PoorFitWarning)
+        warn(" ".join([POOR_FIT, *found.remarks]), PoorFitWarning)
     return found
 
 
 def _decode_matched(task: Task) -> Clustering:
-    found, octave = decode_rows(task), None
+    found, octave, distinct = decode_rows(task), None, None
+    if found is not None and task.rows is not None:
+        distinct = len(np.unique(task.rows.rows, axis=0))
     if found is None and task.sketch.private and task.start is None:
         from qckm.decoding.private import decode_private
 
@@ -168,15 +168,17 @@ def _decode_matched(task: Task) -> Clustering:
         found = decode_gaussians(task, fitted)
     centers, shares, widths = found.centroids
     count = task.sketch.count
+    doubts = (*found.doubts, *out_of_reach(task.sketch, centers))
     return Clustering(
         *_heaviest_first(centers, shares, np.sqrt(widths)),
         objective=found.objective,
         explained=_share_explained(task.sketch, centers, shares, np.sqrt(widths)),
         n_iter=found.n_evaluations,
-        converged=found.converged and not _out_of_reach(task.sketch, centers),
+        converged=not doubts,
         octave=octave,
         inertia=found.inertia.mean * count,
         inertia_error=found.inertia.error * count,
+        remarks=(*doubts, *remarks_on(task.sketch, centers, shares, distinct)),
     )
 
 
@@ -238,12 +240,16 @@ def _decode_clompr(task: Task) -> Clustering:
         for number, rng in enumerate(spawn(task.random_state, task.n_init))
     ]
     best = min(replicates, key=lambda support: support.objective)
+    centers, shares, spreads = _heaviest_first(model.to_centers(best.points), best.weights, np.zeros(task.n_clusters))
     return Clustering(
-        *_heaviest_first(model.to_centers(best.points), best.weights, np.zeros(task.n_clusters)),
+        centers,
+        shares,
+        spreads,
         objective=best.objective,
         explained=_share(best.objective, float(model.z @ model.z)),
         n_iter=sum(support.n_evaluations for support in replicates),
         octave=octave,
+        remarks=remarks_on(task.sketch, centers, shares),
     )
 
 
@@ -255,15 +261,6 @@ def _share_explained(sketch: Sketch, centers: Floats, weights: Floats, spreads: 
     z, silence = sketch.values(), sketch.operator.signature.harmonics[0].real
     left = z - predict(sketch.operator, Density(centers, weights, spreads, no_axes))
     return _share(float(left @ left), float(((z - silence) ** 2).sum()))
-
-
-def _out_of_reach(sketch: Sketch, centers: Floats) -> bool:
-    """Return whether centroids are where the operator has put rows that are too far away for its scale."""
-    (least, greatest), (lower, upper) = sketch.operator.reach, sketch.bounds
-    margin = 0.1 * (greatest - least) / 2
-    below = (lower < least) & (centers >= least) & (centers < least + margin)
-    above = (upper > greatest) & (centers <= greatest) & (centers > greatest - margin)
-    return bool((below | above).any())
 
 
 DECODERS: dict[str, Callable[[Task], Clustering]] = {

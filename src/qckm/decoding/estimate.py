@@ -4,7 +4,10 @@ The squared distance d to the nearest centroid is partly a function of the measu
 the sketch knows the mean over all rows. What is left to chance is the mean of e, as with any sample. How many rows
 drawn at random the sample is worth, for a function of which the measurements know nothing, is seen from measurements
 that were held out: calibrated without them, the cloud predicts their means, with errors that should be those of so many
-rows.
+rows. It is never worth more than its effective size.
+
+Centroids are nearer to the rows that they were found with than to others. By how much is seen from halves of the rows:
+centroids of the one half, and the distances of the other half to them.
 """
 
 from __future__ import annotations
@@ -45,17 +48,34 @@ def estimate(cloud: Cloud, centers: Floats, rng: np.random.Generator) -> Estimat
     others = max(0.0, 1 - len(cloud.points) / count)
     if not others or not mean > 0:
         return Estimate(mean, 0.0)
-    # Centroids are nearer to the rows they were found with than to others: each is the mean of its own rows, and errs.
-    # So the former's distances are too small by the number of centroids a row, and the latter's too large by as much.
-    flattery = 2 * len(centers) / size * others
-    chance, deviation = 1 / size, float(np.sqrt(cloud.weights @ (distances / mean - 1) ** 2))
+    chance, variance = 1 / size, float(cloud.weights @ (distances / mean - 1) ** 2)
+    unexplained = variance
     if len(cloud.points) >= _FEWEST:
-        chance, deviation = _by_chance(cloud, distances / mean, rng)
-    return Estimate(mean * (1 + flattery), mean * deviation * float(np.sqrt(chance * others)))
+        worth, unexplained = _by_chance(cloud, distances / mean, rng)
+        chance = max(chance, worth)
+    # Weights that reproduce the sketch take back what centroids owe to the chance that the sketch knows of.
+    flattery = others * min(1.0, unexplained / max(variance, 1e-300)) * _flattery(cloud, centers, rng)
+    return Estimate(mean + flattery, mean * float(np.sqrt(unexplained * chance * others)))
+
+
+def _flattery(cloud: Cloud, centers: Floats, rng: np.random.Generator) -> float:
+    """Return by how much rows are nearer to centroids that were found with them than others are, on average.
+
+    Each half of the rows has centroids of its own, found afresh: the best of many minima is flattered more than the
+    nearest one. That the halves differ as such cancels out over both. Centroids of half as many rows are flattered
+    twice as much.
+    """
+    first = rng.permutation(len(cloud.points)) % 2 == 0
+    halves = [cloud.some(first), cloud.some(~first)]
+    if min(len(half.points) for half in halves) < len(centers):
+        return 0.0
+    own = [half.cluster(len(centers), [], 1, rng).points for half in halves]
+    apart = [half.inertia(own[1 - i]) - half.inertia(own[i]) for i, half in enumerate(halves)]
+    return sum(apart) / 2 / 2
 
 
 def _by_chance(cloud: Cloud, function: Floats, rng: np.random.Generator) -> tuple[float, float]:
-    """Return the inverse of the rows that a cloud is worth, and the deviation of a function that is left to chance."""
+    """Return the inverse of the rows that a cloud is worth, and the variance of a function that is left to chance."""
     operator = cloud.sketch.operator
     chosen = _some(len(cloud.points), _POINTS, rng)
     which = _some(operator.n_frequencies, _FREQUENCIES, rng)
@@ -73,7 +93,7 @@ def _by_chance(cloud: Cloud, function: Floats, rng: np.random.Generator) -> tupl
     weights = cloud.weights[chosen] / cloud.weights[chosen].sum()
     left = weights @ _unexplained(matrix, weights, function[chosen, np.newaxis])[:, 0] ** 2
     missed = max(float((misses**2).mean()) - added, 0.0)  # the noise of a private sketch is nobody's miss
-    return missed / max(unexplained, 1e-300), float(np.sqrt(left))
+    return missed / max(unexplained, 1e-300), float(left)
 
 
 def _some(size: int, most: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:

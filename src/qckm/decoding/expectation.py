@@ -11,6 +11,7 @@ left of it is v for each direction across the tangent space.
 
 from __future__ import annotations
 
+from math import lgamma
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,8 @@ from qckm.decoding.room import require_memory
 from qckm.decoding.sketch_model import SketchModel
 from qckm.decoding.waves import atoms
 
-_ROWS = 300
+# Rows drawn of a mixture, in all, and of each of its clusters: a deviation is known to a twentieth then.
+_ROWS, _ROWS_A_CLUSTER = 300, 100
 _STEP = 1e-5
 # Directions in which a mixture moves its sketch by less than this share of the most, squared, it hardly moves in.
 _LEAST_MOVE = 1e-10
@@ -29,6 +31,8 @@ _LEAST_MOVE = 1e-10
 _BY_CHANCE = 4.0
 # … and what the model leaves out (higher harmonics, tails) may, of the sketch's energy.
 _LEFT_OUT = 1e-4
+# Sizes of frequencies that are told apart when their energy is averaged.
+_SIZES = 10
 # Bytes of all tangents. They are there three times at once.
 _MOST_TANGENTS = 1 << 30
 # Arithmetic always has some noise, rows that are all alike have none.
@@ -59,13 +63,12 @@ def expected_misfit(model: SketchModel, mixture: Mixture, shared_width: bool, rn
     Of thousands of unknowns, at tens of thousands of frequencies, it would take gigabytes to tell. Then nothing is left
     to chance: clusters have to explain the sketch but for what is too little to care.
     """
-    slight = max(_LEFT_OUT * model.energy(), _LEAST * model.n_measurements)
-    tangents = 8 * mixture.unknowns * model.waves.z.size
-    if tangents > _MOST_TANGENTS:
+    slight = _slight(model)
+    if _too_many(model, mixture):
         return Expectation(0.0, 0.0, slight)
-    require_memory(3 * tangents, f"Telling what {mixture.unknowns} unknowns explain")
     drawn = model.contributions(mixture.draw(_ROWS, rng))
-    basis = _basis(_tangents(model, mixture, shared_width))
+    tangents = _tangents(model, mixture, shared_width)
+    basis, _ = _basis(tangents / np.maximum(np.linalg.norm(tangents, axis=1, keepdims=True), 1e-300))
     left = _across(basis, drawn)
     products = left @ left.T
     squares = np.diag(products)
@@ -76,6 +79,19 @@ def expected_misfit(model: SketchModel, mixture: Mixture, shared_width: bool, rn
     free = max(model.n_measurements - len(basis), 0)
     variance = 2 * (by_rows_squared + 2 * added * by_rows + added**2 * free)
     return Expectation(by_rows + added * free, float(np.sqrt(variance)), slight)
+
+
+def _slight(model: SketchModel) -> float:
+    """Return a misfit that is too little to care."""
+    return max(_LEFT_OUT * model.energy(), _LEAST * model.n_measurements)
+
+
+def _too_many(model: SketchModel, mixture: Mixture) -> bool:
+    """Return whether tangents would take gigabytes; refuse what takes more than there is."""
+    tangents = 8 * mixture.unknowns * model.waves.z.size
+    if tangents <= _MOST_TANGENTS:
+        require_memory(3 * tangents, f"Telling what {mixture.unknowns} unknowns explain")
+    return tangents > _MOST_TANGENTS
 
 
 def _tangents(model: SketchModel, mixture: Mixture, shared_width: bool) -> Floats:
@@ -97,15 +113,84 @@ def _tangents(model: SketchModel, mixture: Mixture, shared_width: bool) -> Float
     return np.concatenate([part.reshape(len(part), -1) for part in found])
 
 
-def _basis(tangents: Floats) -> Floats:
-    """Return orthonormal directions (rank, 2·m) that span the tangents."""
-    sizes = np.maximum(np.linalg.norm(tangents, axis=1, keepdims=True), 1e-300)
-    values, vectors = np.linalg.eigh((tangents / sizes) @ (tangents / sizes).T)
-    kept = values > _LEAST_MOVE * values[-1]
-    return np.asarray((vectors[:, kept] / np.sqrt(values[kept])).T @ (tangents / sizes))
-
-
 def _across(basis: Floats, contributions: Floats) -> Floats:
     """Return the part of contributions (rows, 2·m), about their mean, that is across orthonormal directions."""
     centred = contributions - contributions.mean(axis=0)
     return np.asarray(centred - (centred @ basis.T) @ basis)
+
+
+def _basis(tangents: Floats) -> tuple[Floats, Floats]:
+    """Return an orthonormal basis (d, 2·m) of what tangents (unknowns, 2·m) span, and roots: it is rootsᵀ·tangents."""
+    values, vectors = np.linalg.eigh(tangents @ tangents.T)
+    kept = values > _LEAST_MOVE * values[-1]
+    roots: Floats = vectors[:, kept] / np.sqrt(values[kept])
+    return roots.T @ tangents, roots
+
+
+def log_odds(model: SketchModel, mixture: Mixture, shared_width: bool) -> float:
+    """Return the logarithm of the odds for clusters that explain a sketch, against a sketch that has no structure.
+
+    By Bayes' rule, with Laplace's approximation. M numbers that are independent of each other, of the energy e that the
+    sketch has at frequencies of their size, would be within its noise σ of what clusters predict with a probability of
+    about Π σ/√e. But clusters may be anywhere, in as many places as the noise tells apart: √det(1 + TTᵀ/σ²), for
+    tangents T times the range of each unknown, of which K! are the same in another order. The odds are that the best of
+    all these places is no accident.
+    """
+    if _too_many(model, mixture):  # which explain the sketch to the last digit
+        return np.inf
+    K, n = mixture.points.shape
+    # Of a handful of rows the sketch does not know its own noise: it is no less than what is left.
+    variance = max(model.noise, _slight(model), mixture.misfit) / model.n_measurements
+    reach = np.broadcast_to(model.deviation, (K, n))
+    ranges = [np.full(K, 1 / K), *(reach[:, i] for i in range(n)), np.ones(1 if shared_width else K)]
+    ranges += [reach[:, i] for _, i in np.ndindex(*mixture.axes.shape[1:])]
+    moves = np.concatenate(ranges)[:, np.newaxis] * _tangents(model, mixture, shared_width)
+    places = np.linalg.slogdet(np.eye(len(moves)) + moves @ moves.T / variance)[1] / 2
+    order = np.argsort(model.waves.halves[: model.n_frequencies], kind="stable")
+    squares = model.waves.z[: 2 if model.paired else 1, order] ** 2
+    energies = _running_mean(squares.mean(axis=0), -(-len(order) // _SIZES))
+    told = len(squares) * np.log(np.maximum(energies / variance, 1)).sum() / 2
+    fitted = (model.n_measurements - mixture.misfit / variance) / 2
+    return float(told + fitted - places + lgamma(K + 1))
+
+
+def _running_mean(values: Floats, window: int) -> Floats:
+    ones = np.ones(min(window, len(values)))
+    mean: Floats = np.convolve(values, ones, "same") / np.convolve(np.ones(len(values)), ones, "same")
+    return mean
+
+
+def inertia_error(model: SketchModel, mixture: Mixture, centers: Floats, rng: np.random.Generator) -> float:
+    """Return the standard error of the mean squared distance to centres (K, n), of clusters that explain a sketch.
+
+    Centres are in the model's coordinates, the error is in the operator's units.
+    Where the mixture is the truth, its fit follows the noise of the sketch through h·(z − E z), with h in the tangent
+    space so that Tᵀh is how the mean distance changes with each unknown. The mean distance of the rows follows their
+    own noise. Rows that are further away than usual are so in both: what is left is the mean of d − h·f over the rows.
+    """
+    from sklearn.metrics import pairwise_distances_argmin_min
+
+    K, r, n = mixture.axes.shape
+    which = np.arange(_ROWS_A_CLUSTER * K) % K
+    around, along = rng.standard_normal((len(which), n)), rng.standard_normal((len(which), r))
+    wide = np.sqrt(mixture.widths[which])[:, np.newaxis] * around
+    drawn = mixture.points[which] + wide + np.einsum("ir,irn->in", along, mixture.axes[which])
+    nearest, distances = pairwise_distances_argmin_min(drawn, centers, metric="sqeuclidean")
+    slopes = 2 * (drawn - centers[nearest])
+
+    def mean(values: Floats) -> Floats:  # over the draws of each cluster, (K,)
+        return np.bincount(which, values) / _ROWS_A_CLUSTER
+
+    weights = mixture.weights
+    chances = np.maximum(weights[which], np.finfo(np.float64).tiny)
+    some = rng.choice(len(which), _ROWS, p=chances / chances.sum())
+    left = distances[some]
+    if not _too_many(model, mixture):
+        moved = [mean(distances), *(weights * mean(slopes[:, i]) for i in range(n))]
+        moved.append(weights * mean((slopes * wide).sum(axis=1)) / 2)
+        moved += [weights * mean(slopes[:, i] * along[:, j]) for j, i in np.ndindex(r, n)]
+        tangents = _tangents(model, mixture, False)
+        sizes = np.maximum(np.linalg.norm(tangents, axis=1), 1e-300)
+        basis, roots = _basis(tangents / sizes[:, np.newaxis])
+        left = left - model.contributions(drawn[some]) @ (np.concatenate(moved) / sizes @ roots @ basis)
+    return float(left.std() / np.sqrt(model.count)) * model.spread**2

@@ -10,8 +10,12 @@ for. Where there are none, or they do not cover what was sketched:
    reproduce the sketch (cloud.py).
 3. K-means of the cloud gives the centroids.
 
-Many clouds reproduce a sketch. Another one, begun from points all over the box, tells what the sketch has left open:
-the centroids are believed unless each cloud finds those of the other poor.
+The centroids are believed, or not, for a reason that is told:
+
+- K Gaussians that explain the sketch are believed if that can be no accident (expectation.py, `log_odds`).
+- Otherwise many clouds reproduce the sketch. Another one, begun from points all over the box, tells what the sketch has
+  left open: the centroids are believed unless each cloud finds those of the other poor, and where the sketch has enough
+  to say at all: measurements, energy above the noise, and frequencies that resolve the clusters.
 """
 
 from __future__ import annotations
@@ -33,22 +37,29 @@ if TYPE_CHECKING:
     from qckm.decoding.fitting import Mixture
     from qckm.decoding.sketch_model import SketchModel
 
-# A quarter of the points is drawn from clusters this many times as wide, squared.
-_WIDER = 4.0
+# Half of the cloud is drawn from densities, a quarter from the K Gaussians, and a quarter from Gaussians of so many
+# times their variance, lest what is further away has no point to stand for it.
+WIDER = 4.0
 # Centroids are good if their SSE is at most this many times the best: what the experiments count as success, too. Two
 # clouds disagree if for each the other's centroids are worse than its own by the square root of that, or more.
 TOLERANCE = 1.2
-# A search is given up after so much work (terms of sums): half a minute or so. From a start that is near, earlier.
-_PATIENCE, _SEEDED = 2.7e9, 0.4e9
-# With fewer measurements an unknown than this, wrong clusters explain a sketch as well as the right ones.
-_MORE_THAN = 1.15
-# Fewer measurements an unknown than this are few: then different clouds agree on what is wrong.
-_ENOUGH = 4
-# With more, a misfit up to this many times what it should be has almost all clusters in place: k-means could not tell.
-_NEARLY = 2.5
-# Of a sketch of less energy than this times its sampling noise, noise is more than a tenth: wrong clusters explain the
-# rest within chance.
-_AUDIBLE = 10.0
+# A search is given up after so much work (terms of sums): half a minute or so.
+PATIENCE = 2.7e9
+# Gaussians that explain a sketch are an accident at most this often: a test's level.
+LEVEL = 0.03
+# What K Gaussians do not explain is not told from noise or from another density by fewer measurements an unknown, by a
+# sketch of less energy than so many times its sampling noise, or by frequencies of fewer radians (root mean square)
+# from a centroid to the next.
+ENOUGH_MEASUREMENTS, ENOUGH_ENERGY, ENOUGH_RADIANS = 4, 10.0, 0.5
+
+
+_BY_ACCIDENT = (
+    "Clusters that are elsewhere might explain the sketch as well: it has too few measurements, or too much noise."
+)
+_UNDECIDED = "Two different densities reproduce the sketch, and do not agree on the centroids."
+_TOO_FEW = "K Gaussians do not explain the sketch, and there are too few measurements to tell what does."
+_TOO_HIGH = "Hardly more than noise is left of the data at these frequencies: a larger scale may help."
+_TOO_LOW = "The frequencies are too low to tell narrow clusters apart: a smaller scale may help."
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +73,15 @@ class Found:
         The mean squared distance of a row to its centroid, and the error.
     objective : float
         What the cloud leaves of the sketch, squared.
-    converged : bool
+    doubts : tuple of str
+        Why the centroids may be wrong.
     n_evaluations : int
     """
 
     centroids: Centroids
     inertia: Estimate
     objective: float
-    converged: bool
+    doubts: tuple[str, ...]
     n_evaluations: int
 
 
@@ -84,7 +96,7 @@ def decode_rows(task: Task) -> Found | None:
     runs = task.n_init * choose_runs(len(cloud.points), task.lower.size, task.n_clusters, of_rows=True)
     starts = [start for start in (task.start, task.rows.centers) if start is not None]
     centroids = cloud.cluster(task.n_clusters, starts, runs, rng)
-    return Found(centroids, estimate(cloud, centroids.points, rng), cloud.solution.residual, True, 0)
+    return Found(centroids, estimate(cloud, centroids.points, rng), cloud.solution.residual, (), 0)
 
 
 class Gaussians(NamedTuple):
@@ -93,7 +105,6 @@ class Gaussians(NamedTuple):
     model: SketchModel
     attempt: Attempt
     densities: list[Mixture]
-    explained: bool
     n_evaluations: int
 
 
@@ -108,60 +119,92 @@ def fit_gaussians(task: Task, sketch: Sketch) -> Gaussians:
     model = SketchModel.of(sketch, task.spread)
     (rng,) = spawn(task.random_state, 1)
     problem = Problem(model.waves, model.to_points(task.lower), model.to_points(task.upper))
-    patience = (_PATIENCE if task.start is None else _SEEDED) * task.n_init
-    search = Search(problem, model.n_measurements, model.mean, model.deviation, rng, patience)
-    n_axes, unknowns = choose_n_axes(search, task.n_clusters), search.unknowns(task.n_clusters)
-    enough = model.n_measurements >= _ENOUGH * unknowns
+    search = Search(problem, model.n_measurements, model.mean, model.deviation, rng, PATIENCE * task.n_init)
+    n_axes = choose_n_axes(search, task.n_clusters)
     if task.start is None:
-        few = not enough and model.n_measurements > unknowns
-        attempt = search_from_scratch(search, model, task.n_clusters, n_axes, few, task.n_init)
+        attempt = search_from_scratch(search, model, task.n_clusters, n_axes, task.n_init)
     else:
         attempt = begin_at(search, model, model.to_points(task.start), n_axes)
-    explained = attempt.explained or (enough and attempt.equal.misfit <= _NEARLY * attempt.goal)
-    densities = [] if explained else fit_densities(search, task.n_clusters, n_axes)
-    return Gaussians(model, attempt, densities, explained, search.n_evaluations)
+    densities = [] if attempt.explained else fit_densities(search, task.n_clusters, n_axes)
+    return Gaussians(model, attempt, densities, search.n_evaluations)
 
 
 def decode_gaussians(task: Task, fitted: Gaussians) -> Found:
     """Decode with points drawn from Gaussians, which were fitted to the sketch or to one octave of it."""
     (rng,) = spawn(task.random_state, 1)
-    model, attempt, densities, explained, n_evaluations = fitted
-    K, n = task.n_clusters, task.lower.size
-    per_unknown = model.n_measurements / (K * (n + 1) + 1)
-    count, gaussians = choose_size(K), attempt.own
+    starts = [fitted.model.to_centers(fitted.attempt.own.points), *([] if task.start is None else [task.start])]
+    decode = _cluster_gaussians if fitted.attempt.explained else _cluster_raked
+    return decode(task, fitted, starts, rng)
 
-    def drawn(mixture: Mixture, size: int) -> Floats:
-        return np.clip(model.to_centers(mixture.draw(size, rng)), task.lower, task.upper)
+
+def _cluster_gaussians(task: Task, fitted: Gaussians, starts: list[Floats], rng: np.random.Generator) -> Found:
+    """Cluster points of Gaussians that explain the sketch: nothing is left to weigh the points by."""
+    from qckm.decoding.expectation import inertia_error, log_odds
+
+    model, attempt = fitted.model, fitted.attempt
+    cloud = Cloud.alike(task.sketch, _draw(task, model, attempt.own, choose_size(task.n_clusters), rng))
+    runs = choose_runs(len(cloud.points), task.lower.size, task.n_clusters, of_rows=False)
+    centroids = cloud.cluster(task.n_clusters, starts, runs * task.n_init, rng)
+    distances = cloud.nearest(centroids.points)[1]
+    error = inertia_error(model, attempt.own, model.to_points(centroids.points), rng)
+    error = float(np.hypot(error, distances.std() / np.sqrt(len(distances))))
+    equal = attempt.equal.misfit <= attempt.goal
+    odds = log_odds(model, attempt.equal if equal else attempt.own, equal)
+    doubts = [_BY_ACCIDENT] if odds < -np.log(LEVEL) else []
+    return Found(
+        centroids, Estimate(float(distances.mean()), error), attempt.own.misfit, tuple(doubts), fitted.n_evaluations
+    )
+
+
+def _cluster_raked(task: Task, fitted: Gaussians, starts: list[Floats], rng: np.random.Generator) -> Found:
+    """Cluster points of several densities, and rows where there are any, raked until they reproduce the sketch."""
+    model, gaussians, densities = fitted.model, fitted.attempt.own, fitted.densities
+    K, n = task.n_clusters, task.lower.size
+    count = choose_size(K)
+    half = count // 2
+    wider = gaussians._replace(widths=WIDER * gaussians.widths)
 
     def raked(*parts: Floats) -> Cloud:
         points = np.concatenate(parts)
         return Cloud.raked(task.sketch, points, task.lower, task.upper, model.length, rng)
 
-    wider = gaussians._replace(widths=_WIDER * gaussians.widths)
-    narrow = Cloud.calibrated(task.sketch, drawn(gaussians, count))
-    cloud = narrow
-    if not explained:
-        rows = [] if task.rows is None else [task.rows.rows]
-        richer = [drawn(density, count // (2 * len(densities))) for density in densities]
-        cloud = raked(*rows, narrow.points[: count // 4], drawn(wider, count // 4), *richer)
-    other = raked(_anywhere(task, model, count // 2, rng), drawn(wider, count // 2))
-    starts = [model.to_centers(gaussians.points), *([] if task.start is None else [task.start])]
+    def drawn(mixture: Mixture, size: int) -> Floats:
+        return _draw(task, model, mixture, size, rng)
+
+    rows = [] if task.rows is None else [task.rows.rows]
+    richer = [drawn(density, half // len(densities)) for density in densities]
+    cloud = raked(*rows, drawn(gaussians, half // 2), drawn(wider, half // 2), *richer)
+    other = raked(_anywhere(task, model, half, rng), drawn(wider, half))
     runs = choose_runs(count, n, K, of_rows=False)
     centroids = cloud.cluster(K, starts, runs * task.n_init, rng)
     others = other.cluster(K, starts, runs, rng)
     mean, of_other = cloud.inertia(centroids.points), other.inertia(others.points)
+    doubts, worse = [], np.sqrt(TOLERANCE)
+    if cloud.inertia(others.points) > worse * mean and other.inertia(centroids.points) > worse * of_other:
+        doubts.append(_UNDECIDED)
+    if model.n_measurements < ENOUGH_MEASUREMENTS * (K * (n + 1) + 1):
+        doubts.append(_TOO_FEW)
+    if model.energy() < ENOUGH_ENERGY * model.noise:
+        doubts.append(_TOO_HIGH)
+    if _spacing(centroids.points / task.sketch.operator.units) < ENOUGH_RADIANS * model.spread * np.sqrt(n):
+        doubts.append(_TOO_LOW)
     # What the sketch leaves open, the clouds differ by.
-    error = abs(of_other - narrow.inertia(centroids.points)) / 2
-    worse = TOLERANCE**0.5
-    agreed = cloud.inertia(others.points) <= worse * mean or other.inertia(centroids.points) <= worse * of_other
-    audible = model.energy() > _AUDIBLE * max(model.noise, 1e-9)
-    return Found(
-        centroids,
-        Estimate(mean, error),
-        cloud.solution.residual,
-        audible and ((explained and per_unknown >= _MORE_THAN) or (agreed and per_unknown >= _ENOUGH)),
-        n_evaluations,
-    )
+    found = Estimate(mean, abs(of_other - mean) / 2)
+    return Found(centroids, found, cloud.solution.residual, tuple(doubts), fitted.n_evaluations)
+
+
+def _spacing(places: Floats) -> float:
+    """Return the distance from a typical one of some places (K, n) to the next, the median."""
+    if len(places) < 2:
+        return np.inf
+    squares = ((places[:, np.newaxis] - places) ** 2).sum(axis=2)
+    squares[np.diag_indices_from(squares)] = np.inf
+    return float(np.median(np.sqrt(squares.min(axis=1))))
+
+
+def _draw(task: Task, model: SketchModel, mixture: Mixture, size: int, rng: np.random.Generator) -> Floats:
+    """Draw points (size, n) of a mixture, in data units and within the box."""
+    return np.clip(model.to_centers(mixture.draw(size, rng)), task.lower, task.upper)
 
 
 def _anywhere(task: Task, model: SketchModel, count: int, rng: np.random.Generator) -> Floats:

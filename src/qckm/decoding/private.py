@@ -60,10 +60,10 @@ def decode_private(task: Task) -> tuple[Found, int | None]:
     else:
         model, search = _start(task, _part(task.sketch, fit.octave), rng)
         densities = fit_densities(search, task.n_clusters, choose_n_axes(search, task.n_clusters))
-        fitted = Gaussians(model, fit.attempt, densities, False, n_evaluations + search.n_evaluations)
+        fitted = Gaussians(model, fit.attempt, densities, n_evaluations + search.n_evaluations)
         found = decode_gaussians(task, _in_model(fitted, fit.model))
-    if found.converged:
-        found = replace(found, converged=_settles(task, fit, found.centroids.points, rng))
+    if not found.doubts and not _settles(task, fit, rng):
+        found = replace(found, doubts=("With other noise of the same size, other centroids would have been found.",))
     return found, fit.octave
 
 
@@ -162,7 +162,7 @@ def _decode_explained(task: Task, fit: Fit, n_evaluations: int, rng: np.random.G
     )
     cloud = _alike(task, points)
     mean = cloud.inertia(centroids.points)
-    return Found(centroids, Estimate(mean, 0.0), fit.attempt.own.misfit, True, n_evaluations)
+    return Found(centroids, Estimate(mean, 0.0), fit.attempt.own.misfit, (), n_evaluations)
 
 
 def _cluster(task: Task, fit: Fit, n_runs: int, rng: np.random.Generator) -> tuple[Floats, Centroids]:
@@ -178,7 +178,7 @@ def _alike(task: Task, points: Floats) -> Cloud:
     return Cloud(task.sketch, points, shares, Solution(shares, np.empty(0), 0.0, float(len(points))))
 
 
-def _settles(task: Task, fit: Fit, centers: Floats, rng: np.random.Generator) -> bool:
+def _settles(task: Task, fit: Fit, rng: np.random.Generator) -> bool:
     """Return whether what is found in sketches like this one, with noise drawn anew, is about as good."""
     clean = predict(task.sketch.operator, Density.of(fit.model, fit.attempt.own))
     points, own = _cluster(task, fit, 0, rng)

@@ -36,6 +36,9 @@ class Clustering:
     inertia, inertia_error : float or None
         The sum of squared distances of all rows to their centroids, in the operator's units, as far as the sketch
         tells, and its standard error; None for CL-OMPR, which models points.
+    remarks : tuple of str
+        What to know before relying on the centroids: why the verdict is what it is, centroids that coincide or have no
+        rows, a column beside which no other counts, fewer distinct rows than clusters.
     """
 
     centers: Floats
@@ -48,3 +51,4 @@ class Clustering:
     octave: int | None = None
     inertia: float | None = None
     inertia_error: float | None = None
+    remarks: tuple[str, ...] = ()

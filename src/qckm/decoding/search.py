@@ -20,20 +20,19 @@ from qckm.decoding.fitting import Mixture, Problem, Widths
 from qckm.decoding.waves import ascend, atoms
 from qckm.decoding.weights import non_negative_weights
 
-_STARTS = 40
-_STEPS = 25  # of a fit in between
-# New clusters of a round: so many at the residual's peaks for each there is, and so many anywhere.
-_SHARE_AT_PEAKS, _ANYWHERE = 0.1, 1
-# The clusters swapped at first, of all.
-_SHARE_SWAPPED = 0.12
+# Climbs of a round: from so many points, in so many stages from blurred to sharp, of so many steps, a step of so many
+# lengths that the frequencies of a stage resolve.
+STARTS, STAGES, STEPS, STRIDE = 40, 3, 15, 0.8
+# Of the clusters there are, this share is added, removed or swapped at a time; at least one.
+SHARE = 0.1
+# Iterations of a fit in between, and of one that is to end where it may: it stops before that, when it gains nothing.
+BRIEF, LONG = 25, 500
 # So many swaps in a row that gain nothing are the last.
-_IDLE = 5
+IDLE = 5
+# A gain is a misfit that is less by this share, which is above what is left of a brief fit's descent.
+GAIN = 1e-3
 # What it takes to evaluate a misfit of no terms, in terms.
-_OVERHEAD = 500
-# An axis begins so long, in deviations of its cluster.
-_FIRST_AXIS = 0.3
-# Clusters closer than so many typical lengths are one.
-_APART = 0.7
+OVERHEAD = 500
 
 
 @dataclass(eq=False)
@@ -51,51 +50,46 @@ class Search:
 
     def __post_init__(self) -> None:
         squares = 2 * self.problem.waves.halves
-        squares = squares[squares > 0]
-        # Squared lengths: what the lowest frequencies still tell apart, and what typical ones do.
-        self.coarse = float(1 / np.quantile(squares, 0.02))
-        self.fine = float(1 / np.median(squares))
+        # Squared lengths: what typical frequencies resolve, and what the lowest do, of which `widest` is four.
+        self.fine = float(1 / np.median(squares[squares > 0]))
+        self.coarse = self.problem.widest / 4**2
 
     def unknowns(self, n_clusters: int) -> int:
         """Return how many numbers K clusters of one width are."""
         return n_clusters * (self.mean.size + 1) + 1
 
     def alone(self, widths: Widths) -> Mixture:
-        """Return one cluster: as wide as the data where it has a width of its own, else one to begin a search with."""
-        width = float((self.deviation**2).mean()) if widths == "own" else 0.5 * self.fine
-        return self.fit(self.weigh(*self.round(self.mean[np.newaxis], width)), 60, widths)
+        """Return one cluster, from where the data are: no two searches begin alike."""
+        width = float((self.deviation**2).mean()) if widths == "own" else self.fine
+        return self.fit(self.weigh(*self.round(self.draw_starts(1), width)), BRIEF, widths)
 
     def round(self, points: Floats, width: float) -> tuple[Floats, Floats, Floats]:
         """Return the shape of round clusters, all of one width."""
         return points, np.full(len(points), width), np.zeros((len(points), 0, self.mean.size))
 
     def lengthen(self, mixture: Mixture, n_axes: int) -> Mixture:
-        """Give each cluster axes of its own, short ones in any direction; without any, nothing would tell where to."""
+        """Give each cluster axes of its own in any direction, together as long as it is wide: a fit turns them."""
         K, n = mixture.points.shape
-        lengths = _FIRST_AXIS * np.sqrt(mixture.widths)[:, np.newaxis, np.newaxis]
+        lengths = np.sqrt(mixture.widths / n)[:, np.newaxis, np.newaxis]
         return mixture._replace(axes=lengths * self.rng.standard_normal((K, n_axes, n)))
 
     def grow(self, mixture: Mixture, size: int, widths: Widths = "shared", evenness: float = 0.0) -> Mixture:
-        """Add clusters up to `size`, at the peaks of the residual and, lest all begin alike, a few anywhere."""
+        """Add clusters up to `size`, at the peaks of the residual and, lest all searches are alike, one anywhere."""
         while len(mixture.points) < size:
             points, _, tau, axes, _ = mixture
-            typical = float(np.median(tau))
-            starts = self.draw_starts(_STARTS)
-            if widths == "own":
-                starts = np.concatenate([starts, self._draw_nearby(mixture, _STARTS)])
-            sharpest = typical if widths == "shared" else max(0.3 * typical, 0.05 * self.fine)
-            peaks = self.climb(self.residual(mixture), starts, sharpest)
+            typical = min(float(np.median(tau)), self.fine)
+            starts = self.draw_starts(STARTS)
+            if widths == "own":  # what is left to explain is also near what is there: tails, and lumps
+                starts = np.concatenate([starts, self._within(mixture.draw(STARTS, self.rng))])
+            peaks = self.climb(self.residual(mixture), starts, typical)
             room = size - len(points)
-            count = min(max(1, int(_SHARE_AT_PEAKS * len(points))), room)
-            new = _apart(peaks, count, _APART * np.sqrt(self.fine))
-            anywhere = min(_ANYWHERE * (2 if widths == "own" else 1), room - len(new))
-            new = np.concatenate([new, self.draw_starts(anywhere)])
-            width = typical if widths == "shared" else min(typical, self.fine)
+            new = _apart(peaks, min(_some(len(points)), room), np.sqrt(self.fine))
+            new = np.concatenate([new, self.draw_starts(min(1, room - len(new)))])
             none = np.zeros((len(new), *axes.shape[1:]))
             mixture = self.weigh(
-                np.concatenate([points, new]), np.append(tau, np.full(len(new), width)), np.concatenate([axes, none])
+                np.concatenate([points, new]), np.append(tau, np.full(len(new), typical)), np.concatenate([axes, none])
             )
-            mixture = self.fit(mixture, _STEPS, widths, evenness)
+            mixture = self.fit(mixture, BRIEF, widths, evenness)
         return mixture
 
     def prune(
@@ -108,28 +102,26 @@ class Search:
         unknowns = mixture.unknowns / len(mixture.points)
         while len(mixture.points) > size:
             costs = self.missed(mixture)
-            left = max(self.n_measurements - unknowns * len(costs), self.n_measurements / 4)
-            chance = unknowns * mixture.misfit / left
-            surplus = min(len(costs) - size, int((costs < worth * chance).sum()))
+            left = max(self.n_measurements - unknowns * len(costs), 1)
+            surplus = min(len(costs) - size, int((costs < worth * unknowns * mixture.misfit / left).sum()))
             if not surplus:
                 break
-            dropped = min(surplus, max(1, min(len(costs) // 6, (len(costs) - size + 1) // 2)))
-            kept = np.sort(np.argsort(costs, kind="stable")[dropped:])
-            mixture = self.fit(self.weigh(*mixture.some(kept).shape), _STEPS, widths, evenness)
+            kept = np.sort(np.argsort(costs, kind="stable")[min(surplus, _some(len(costs))) :])
+            mixture = self.fit(self.weigh(*mixture.some(kept).shape), BRIEF, widths, evenness)
         return mixture
 
     def swap(self, mixture: Mixture, goal: float) -> Mixture:
-        """Add a cluster, at the residual's peak or by splitting one, and drop the least missed; keep what is better.
+        """Add clusters where the residual is, or split one, and drop those missed least; keep what is better.
 
-        Of many clusters, several at a time, fewer when that gains nothing; until nothing did several times in a row.
+        Of many clusters several at a time, fewer when that gains nothing; until nothing did several times in a row.
         """
-        size, attempt, idle = len(mixture.points), 0, 0
-        count = max(1, int(_SHARE_SWAPPED * size))
-        while mixture.misfit > goal and idle < _IDLE and self.work < self.patience:
-            larger = self._split(mixture) if count == 1 and attempt % 2 else self.grow(mixture, size + count)
-            trial = self.fit(self.prune(self.fit(larger, 40), size), 80)
-            attempt += 1
-            if trial.misfit < mixture.misfit * (1 - 1e-3):
+        size, tried, idle = len(mixture.points), 0, 0
+        count = _some(size)
+        while mixture.misfit > goal and idle < IDLE and self.work < self.patience:
+            larger = self._split(mixture) if count == 1 and tried % 2 else self.grow(mixture, size + count)
+            trial = self.fit(self.prune(self.fit(larger, BRIEF), size), 4 * BRIEF)
+            tried += 1
+            if trial.misfit < mixture.misfit * (1 - GAIN):
                 mixture, idle = trial, 0
             elif count > 1:
                 count //= 2
@@ -168,33 +160,27 @@ class Search:
         drawn = self.mean + self.deviation * self.rng.standard_normal((count, self.mean.size))
         return self._within(drawn)
 
-    def climb(self, residual: Floats, starts: Floats, sharpest: float, levels: int = 3, steps: int = 15) -> Floats:
+    def climb(self, residual: Floats, starts: Floats, sharpest: float) -> Floats:
         """Return the places that correlate best with the residual among those reached from the starts, best first."""
         waves = self.problem.waves
         points = starts
-        for width in np.geomspace(self.coarse, min(max(sharpest, 0.05 * self.fine), self.coarse), levels):
+        for width in np.geomspace(max(self.coarse, sharpest), sharpest, STAGES):
             damping = np.exp(-waves.halves * width)
             energy = damping**2
-            stride = 0.8 * np.sqrt(self.mean.size * energy.sum() / (2 * waves.halves * energy).sum())
+            stride = STRIDE * np.sqrt(self.mean.size * energy.sum() / (2 * waves.halves * energy).sum())
             points, values, _ = ascend(
-                waves, points, residual, damping, stride, steps, self.problem.lower, self.problem.upper
+                waves, points, residual, damping, stride, STEPS, self.problem.lower, self.problem.upper
             )
-            self._count(steps + 1, len(points) / 2)
-            points = points[np.argsort(-values, kind="stable")[: max(5, len(points) // 3)]]
+            self._count(STEPS + 1, len(points) / 2)
+            points = points[np.argsort(-values, kind="stable")[: max(1, len(points) // 2)]]
         return points
 
-    def _draw_nearby(self, mixture: Mixture, count: int) -> Floats:
-        shares = mixture.weights + 1e-9
-        near = self.rng.choice(len(shares), size=count, p=shares / shares.sum())
-        reach = 1.5 * np.sqrt(mixture.widths[near])[:, np.newaxis]
-        return self._within(mixture.points[near] + reach * self.rng.standard_normal((count, self.mean.size)))
-
     def _split(self, mixture: Mixture) -> Mixture:
+        """Put two clusters in the place of one of those that explain most: on either side, one deviation away."""
         points, weights, widths, axes, _ = mixture
-        share = weights * widths + 1e-12
+        share = weights * widths + np.finfo(np.float64).tiny
         k = self.rng.choice(len(points), p=share / share.sum())
-        side = self.rng.standard_normal(self.mean.size)
-        side *= 0.7 * np.sqrt(self.mean.size * max(widths[k], 0.3 * self.fine)) / np.linalg.norm(side)
+        side = np.sqrt(widths[k]) * self.rng.standard_normal(self.mean.size)
         both = np.concatenate([points, points[k : k + 1] + side])
         both[k] -= side
         twice = np.concatenate([axes, axes[k : k + 1]])
@@ -205,7 +191,11 @@ class Search:
 
     def _count(self, evaluations: int, size: float) -> None:
         self.n_evaluations += evaluations
-        self.work += evaluations * (size * self.problem.waves.phases.size + _OVERHEAD)
+        self.work += evaluations * (size * self.problem.waves.phases.size + OVERHEAD)
+
+
+def _some(count: int) -> int:
+    return max(1, int(SHARE * count))
 
 
 def _apart(points: Floats, count: int, distance: float) -> Floats:

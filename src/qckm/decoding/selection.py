@@ -1,9 +1,9 @@
 """How many clusters there are, from one sketch: no second pass over the data, for a sketch can be decoded again.
 
 More clusters always match a sketch better. The question is whether they match it better than chance would let them.
-What K Gaussians leave of a sketch if they are the truth is known (decode/expectation.py): where some K leaves no more,
-more clusters have nothing to explain. Until then the misfit is weighed against the number of unknowns, by an
-information criterion.
+What K Gaussians leave of a sketch if they are the truth is known (expectation.py): where some K leaves no more, more
+clusters have nothing to explain. Until then the misfit is weighed against the number of unknowns, by an information
+criterion.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 # Decoders that model points know no widths: a tenth of the kernel's own to begin with.
 _LEAST_WIDTH = 0.1
-# The price of unequal widths, of the sampling noise.
-_EVENNESS = 1e-4
 # Rows with less noise a measurement are all alike.
 _ALIKE = 1e-9
 # Clusters so narrow that fitting them is a matter of high harmonics may leave this many times the noise, and be right.
@@ -175,7 +173,7 @@ def _misfits(sketch: Sketch, clusterings: tuple[Clustering, ...], random_state: 
     """
     from qckm.decoding.expectation import expected_misfit  # SciPy takes its time to import
     from qckm.decoding.fitting import Problem
-    from qckm.decoding.search import Search
+    from qckm.decoding.search import LONG, Search
     from qckm.decoding.sketch_model import SketchModel
     from qckm.decoding.waves import N_HARMONICS
 
@@ -187,13 +185,12 @@ def _misfits(sketch: Sketch, clusterings: tuple[Clustering, ...], random_state: 
     problem = Problem(model.waves, np.minimum(lower, points.min(axis=0)), np.maximum(upper, points.max(axis=0)))
     (rng,) = spawn(random_state, 1)
     search = Search(problem, model.n_measurements, model.mean, model.deviation, rng, np.inf)
-    evenness = _EVENNESS * model.noise
     fits: list[Mixture] = []
     for found in clusterings:
         starts = [_mixture(model.to_points(found.centers), found.weights, found.spreads / model.spread)]
         if fits:
-            starts.append(search.grow(fits[-1], len(found.centers), "own", evenness))
-        candidates = [search.fit(start, 300, "own", evenness) for start in starts]
+            starts.append(search.grow(fits[-1], len(found.centers), "own"))
+        candidates = [search.fit(start, LONG, "own") for start in starts]
         fits.append(min(candidates, key=lambda mixture: mixture.misfit))
     by_chance = [expected_misfit(model, mixture, False, rng).by_chance for mixture in fits]
     return np.array([_distance(sketch, model, mixture) for mixture in fits]), np.array(by_chance), model.noise

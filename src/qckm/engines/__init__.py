@@ -15,14 +15,15 @@ from qckm.sources.engine_rows import engine_of
 __all__ = ["ENGINES", "Partitions", "import_engine", "open_partitions", "sketch"]
 
 ENGINES = ("dask", "spark", "ray")
+_MODULES = {"gpu": "gpu_rows"}  # arrays on a GPU are no cluster, but held elsewhere as well
 
 
 def import_engine(name: str) -> Any:
     """Import `qckm.engines.<name>`; where the engine is not installed, say what to install."""
-    if name not in ENGINES:
+    if name not in (*ENGINES, *_MODULES):
         raise SourceError(f"Expected an engine among {', '.join(ENGINES)}, got {name!r}.")
     try:
-        return importlib.import_module(f"qckm.engines.{name}")
+        return importlib.import_module(f"qckm.engines.{_MODULES.get(name, name)}")
     except ModuleNotFoundError as error:
         raise MissingExtraError(f'{name} is not installed ({error}): pip install "qckm[{name}]"') from error
 

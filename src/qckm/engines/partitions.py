@@ -14,6 +14,7 @@ from qckm.engines.label_job import LabelJob, sums_of
 from qckm.engines.sample_job import SampleJob
 from qckm.engines.sketch_job import SketchJob
 from qckm.errors import RowsError, SourceError
+from qckm.kernels.placement import current_gpu
 from qckm.models import Model
 from qckm.planning.pilot import PILOT_ROWS, Pilot
 from qckm.planning.row_sample import RowSample, seed_of
@@ -67,7 +68,8 @@ class Partitions(ABC):
     def sketch(self, operator: SketchOperator, on_bad: OnBad = "error", n_jobs: int | None = None) -> Sketch:
         """Sketch the rows; a task has one thread unless told otherwise, as engines run a task on each core."""
         self.require_columns(operator)
-        found = self.fold(SketchJob(operator, self.names, on_bad, n_jobs or 1))
+        device = None if current_gpu() is None else "cuda"  # a worker's own: dask-cuda shows each one GPU
+        found = self.fold(SketchJob(operator, self.names, on_bad, n_jobs or 1, device))
         # The sum of no partitions, too, belongs to the operator the caller holds.
         return operator.empty() + files.loads(found) if found else operator.empty()
 

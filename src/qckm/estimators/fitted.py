@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from qckm.common.arrays import Floats, Rows
 from qckm.decoding.decode import Clustering, Hints, decode_hinted, warn_of_clipping
-from qckm.errors import SampleLostWarning, warn
+from qckm.errors import QckmError, SampleLostWarning, warn
 from qckm.estimators.validation import validate_rows
 from qckm.kernels.placement import computing_on
 from qckm.models import Model
@@ -116,6 +116,11 @@ class FittedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return self._decode().inertia_error
 
     @property
+    def remarks_(self) -> tuple[str, ...]:
+        """What to know before relying on the centroids, in words; empty where all is well."""
+        return self._decode().remarks
+
+    @property
     def n_iter_(self) -> int:
         """The evaluations of the objective."""
         return self._decode().n_iter
@@ -184,7 +189,10 @@ class FittedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             )
         if self._sample is None or self._pilot is None:
             return self._pilot
-        pilot = self._sample.pilot()
+        try:
+            pilot = self._sample.pilot()
+        except QckmError:  # a row whose square is no number: the sketch has clipped it, and said so
+            return self._pilot.without_rows()
         return replace(self._pilot, rows=pilot.rows, weights=pilot.weights)
 
     def _opened(self, X: object, sample_weight: object = None) -> HeldRows:

@@ -93,6 +93,9 @@ class CompressiveKMeans(FittedKMeans):
     inertia_estimate_, inertia_error_ : float
         `inertia_` as far as the sketch tells, without another look at the rows, and its standard error. None for
         CL-OMPR, which models points.
+    remarks_ : tuple of str
+        What to know before relying on the centroids: why `converged_` is False, centroids that coincide or have no
+        rows, a column beside which no other counts, fewer distinct rows than clusters.
     n_iter_ : int
         Evaluations of the objective.
     n_features_in_ : int

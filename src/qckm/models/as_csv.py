@@ -23,6 +23,10 @@ _ERRORS = "surrogatepass"
 
 def to_csv(model: Model) -> bytes:
     """Return the centroids as CSV: cluster, weight, spread, then the columns; a row "unit" above, if standardised."""
+    if model.covariances is not None:
+        raise FileError(
+            "A CSV has no place for the covariances of a mixture: use .json, .parquet or .npz.", about="output"
+        )
     above = headings(model.feature_names, model.centers.shape[1])
     long = next((cell for cell in above if len(cell) > _LONGEST), None)
     if long is not None:

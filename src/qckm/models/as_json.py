@@ -13,6 +13,8 @@ from qckm.errors import FileError
 from qckm.models.model import Model
 
 FORMAT = "qckm-model/1"
+# Of mixtures: a reader of the first version would take their means for centroids, and label rows by distance.
+MIXTURE_FORMAT = "qckm-model/2"
 _DEEPEST = 20
 ARRAYS = ("centers", "weights", "spreads", "units")
 
@@ -20,10 +22,11 @@ ARRAYS = ("centers", "weights", "spreads", "units")
 def to_json(model: Model) -> bytes:
     """Return the model as JSON, all of it."""
     content = {
-        "format": FORMAT,
+        "format": format_of(model),
         "n_clusters": len(model.centers),
         "feature_names": model.feature_names,
         **{name: getattr(model, name).tolist() for name in ("units", "centers", "weights", "spreads")},
+        **({} if model.covariances is None else {"covariances": model.covariances.tolist()}),
         "facts": model.facts,
     }
     return dump(content, indent=1) + b"\n"
@@ -32,10 +35,18 @@ def to_json(model: Model) -> bytes:
 def from_json(data: bytes) -> Model:
     """Undo `to_json`."""
     content = parse(data)
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise FileError(f"expected the format {FORMAT!r}")
+    if not isinstance(content, dict) or content.get("format") not in (FORMAT, MIXTURE_FORMAT):
+        raise FileError(f"expected the format {FORMAT!r} or {MIXTURE_FORMAT!r}")
     centers, weights, spreads, units = (numbers_of(name, content.get(name)) for name in ARRAYS)
-    return Model(centers, weights, spreads, units, *notes_of(content))
+    covariances = None
+    if content["format"] == MIXTURE_FORMAT:
+        covariances = numbers_of("covariances", content.get("covariances"))
+    return Model(centers, weights, spreads, units, *notes_of(content), covariances)
+
+
+def format_of(model: Model) -> str:
+    """Return the name of the format that a model is written in."""
+    return FORMAT if model.covariances is None else MIXTURE_FORMAT
 
 
 def dump(content: object, indent: int | None = None) -> bytes:

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import io
 import zipfile
+from typing import Any
 
 import numpy as np
 
 from qckm.common.arrays import Array
 from qckm.errors import FileError
-from qckm.models.as_json import ARRAYS, dump, notes_of, parse
+from qckm.models.as_json import dump, notes_of, parse
 from qckm.models.bounds import require_sane
 from qckm.models.model import Model
 
 _NOTES = "notes_json"
+_COVARIANCES, _MIXTURE_WEIGHTS = "covariances", "mixture_weights"
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -27,23 +29,35 @@ def to_npz(model: Model) -> bytes:
     """Return the model as NumPy arrays."""
     out = io.BytesIO()
     notes = np.frombuffer(dump({"feature_names": model.feature_names, "facts": model.facts}), np.uint8)
-    np.savez(
-        out, centers=model.centers, weights=model.weights, spreads=model.spreads, units=model.units, notes_json=notes
-    )
+    # Of a mixture, weights have another name: a reader that knows of no covariances must not take it for centroids.
+    weights = "weights" if model.covariances is None else _MIXTURE_WEIGHTS
+    arrays: dict[str, Any] = {
+        "centers": model.centers,
+        weights: model.weights,
+        "spreads": model.spreads,
+        "units": model.units,
+    }
+    if model.covariances is not None:
+        arrays[_COVARIANCES] = model.covariances
+    np.savez(out, **arrays, notes_json=notes)
     return out.getvalue()
 
 
 def from_npz(data: bytes) -> Model:
     """Undo `to_npz`."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        members = {name: archive.getinfo(f"{name}.npy") for name in (*ARRAYS, _NOTES)}
+        is_mixture = f"{_COVARIANCES}.npy" in archive.namelist()
+        weights_name = _MIXTURE_WEIGHTS if is_mixture else "weights"
+        names = ("centers", weights_name, "spreads", "units", *([_COVARIANCES] if is_mixture else []))
+        members = {name: archive.getinfo(f"{name}.npy") for name in (*names, _NOTES)}
         require_sane(sum(member.file_size for member in members.values()), len(data))
         read = {name: _array(_content(archive, member)) for name, member in members.items()}
-    for name in ARRAYS:
+    for name in names:
         if read[name].dtype.kind not in "iuf":
             raise FileError(f"expected {name} to be numbers, got {read[name].dtype}")
-    centers, weights, spreads, units = (read[name].astype(np.float64) for name in ARRAYS)
-    return Model(centers, weights, spreads, units, *notes_of(parse(read[_NOTES].tobytes())))
+    centers, weights, spreads, units, *more = (read[name].astype(np.float64) for name in names)
+    notes = notes_of(parse(read[_NOTES].tobytes()))
+    return Model(centers, weights, spreads, units, *notes, more[0] if more else None)
 
 
 def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:

@@ -11,7 +11,7 @@ import io
 import numpy as np
 
 from qckm.errors import FileError
-from qckm.models.as_json import FORMAT, dump, notes_of, numbers_of, parse
+from qckm.models.as_json import FORMAT, MIXTURE_FORMAT, dump, format_of, notes_of, numbers_of, parse
 from qckm.models.bounds import require_sane
 from qckm.models.column_names import OURS, headings
 from qckm.models.model import Model
@@ -35,13 +35,19 @@ def to_parquet(model: Model) -> bytes:
 
     arrays = [pa.array(np.arange(len(model.centers), dtype=np.int32)), pa.array(model.weights), pa.array(model.spreads)]
     arrays += [pa.array(np.ascontiguousarray(column)) for column in model.centers.T]
-    notes = {"units": model.units.tolist(), "feature_names": model.feature_names, "facts": model.facts}
+    notes: dict[str, object] = {
+        "units": model.units.tolist(),
+        "feature_names": model.feature_names,
+        "facts": model.facts,
+    }
+    if model.covariances is not None:
+        notes["covariances"] = model.covariances.tolist()
     # The notes have the true names; above the columns there is what Parquet can hold of them.
     above = [
         name.encode("utf-8", "backslashreplace").decode() for name in headings(model.feature_names, len(model.units))
     ]
     fields = [pa.field(name, array.type) for name, array in zip([*OURS, *above], arrays, strict=True)]
-    schema = pa.schema(fields, metadata={FORMAT: dump(notes)})
+    schema = pa.schema(fields, metadata={format_of(model): dump(notes)})
     out = io.BytesIO()
     pq.write_table(pa.Table.from_arrays(arrays, schema=schema), out, compression="snappy")
     return out.getvalue()
@@ -55,9 +61,10 @@ def from_parquet(data: bytes) -> Model:
     if not data.startswith(MAGIC):
         raise FileError("expected a whole Parquet file")
     footer = read_footer(io.BytesIO(data))
-    if FORMAT.encode() not in footer.notes:
+    written = next((name for name in (FORMAT, MIXTURE_FORMAT) if name.encode() in footer.notes), None)
+    if written is None:
         raise FileError("got a Parquet file of something else")
-    notes = parse(footer.notes[FORMAT.encode()])
+    notes = parse(footer.notes[written.encode()])
     names, facts = notes_of(notes)
     units = numbers_of("units", notes.get("units"))
     _require_plain(footer, len(OURS) + units.size, len(data))
@@ -76,7 +83,8 @@ def from_parquet(data: bytes) -> Model:
     columns = [np.asarray(table.column(place).to_numpy(), np.float64) for place in range(table.num_columns)]
     if not np.array_equal(columns[0], np.arange(table.num_rows)):
         raise FileError("expected clusters in order, from 0")
-    return Model(np.stack(columns[3:], axis=1), columns[1], columns[2], units, names, facts)
+    covariances = numbers_of("covariances", notes.get("covariances")) if written == MIXTURE_FORMAT else None
+    return Model(np.stack(columns[3:], axis=1), columns[1], columns[2], units, names, facts, covariances)
 
 
 def _require_plain(footer: Footer, n_columns: int, available: int) -> None:

@@ -12,13 +12,16 @@ import numpy.typing as npt
 from qckm.common import atomic
 from qckm.common.arrays import Floats
 from qckm.decoding.decode import Clustering
+from qckm.decoding.mixture import FittedMixture
 from qckm.errors import FileError
+from qckm.models.gaussian_density import GaussianDensity
 from qckm.models.nearest import nearest
 from qckm.sketch import SketchOperator
 from qckm.sources.rows import as_rows
 
 if TYPE_CHECKING:
     from sklearn.cluster import KMeans
+    from sklearn.mixture import GaussianMixture
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +41,9 @@ class Model:
     feature_names : tuple of str, optional
     facts : dict
         What JSON can hold: rows read, settings, timings. Not needed for predicting.
+    covariances : ndarray of shape (K,), (K, n) or (K, n, n), optional
+        Of a mixture of Gaussians, in data units squared: spherical, diag or full. Rows are then labelled with the most
+        probable component, not with the nearest centroid.
 
     Examples
     --------
@@ -53,6 +59,7 @@ class Model:
     units: Floats
     feature_names: tuple[str, ...] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
+    covariances: Floats | None = None
 
     def __post_init__(self) -> None:
         if self.centers.ndim != 2 or not self.centers.size:
@@ -67,6 +74,23 @@ class Model:
         finite = all(np.isfinite(array).all() for array in (self.centers, self.weights, self.spreads, self.units))
         if not finite or (self.weights < 0).any() or (self.spreads < 0).any() or (self.units <= 0).any():
             raise FileError("Expected finite centroids, weights and spreads >= 0, and units > 0.")
+        if self.covariances is not None:
+            self._require_covariances(self.covariances)
+
+    def _require_covariances(self, covariances: Floats) -> None:
+        k, n = self.centers.shape
+        shapes = ((k,), (k, n), (k, n, n))
+        if covariances.shape not in shapes or not np.isfinite(covariances).all():
+            raise FileError(f"Expected finite covariances of shape {shapes}, got {covariances.shape}.")
+        if not self.weights.any():
+            raise FileError("Expected a mixture with some weights > 0.")
+        if covariances.ndim < 3:
+            definite = bool((covariances > 0).all())
+        else:
+            symmetric = np.allclose(covariances, covariances.transpose(0, 2, 1), rtol=1e-9, atol=0)
+            definite = symmetric and bool((np.linalg.eigvalsh(covariances) > 0).all())
+        if not definite:
+            raise FileError("Expected covariances that are positive: symmetric, and of no direction without variance.")
 
     @classmethod
     def of(cls, clustering: Clustering, operator: SketchOperator, facts: dict[str, Any] | None = None) -> Model:
@@ -79,6 +103,33 @@ class Model:
             operator.feature_names,
             facts or {},
         )
+
+    @classmethod
+    def of_mixture(cls, mixture: FittedMixture, operator: SketchOperator, facts: dict[str, Any] | None = None) -> Model:
+        """Return the model of a mixture that was fitted to a sketch."""
+        density = GaussianDensity(mixture.weights, mixture.means, mixture.covariances)
+        variances = np.diagonal(density.matrices, axis1=1, axis2=2) / operator.units**2
+        return cls(
+            mixture.means,
+            mixture.weights,
+            np.sqrt(variances.mean(axis=1)),
+            operator.units,
+            operator.feature_names,
+            facts or {},
+            mixture.covariances,
+        )
+
+    @property
+    def density(self) -> GaussianDensity:
+        """The mixture; refused where there is none."""
+        if self.covariances is None:
+            raise FileError("Expected a mixture of Gaussians, got centroids: they have no density.", about="model")
+        return GaussianDensity(self.weights, self.centers, self.covariances)
+
+    def score_samples(self, X: object) -> Floats:
+        """Return the logarithm of a mixture's density at each row X: (rows, n)."""
+        rows = np.asarray(as_rows(X, self.centers.shape[1]), np.float64)
+        return self.density.score_samples(rows)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,14 +146,19 @@ class Model:
         return labels, np.sqrt(squares)
 
     def predict(self, X: object) -> npt.NDArray[np.int32]:
-        """Return the nearest centroid of each row X: (rows, n)."""
+        """Return the nearest centroid of each row X: (rows, n); of a mixture, the most probable component."""
+        if self.covariances is not None:
+            return self.density.predict(np.asarray(as_rows(X, self.centers.shape[1]), np.float64))
         return self.nearest(X)[0]
 
-    def to_sklearn(self) -> KMeans:
+    def to_sklearn(self) -> KMeans | GaussianMixture:
         """Return a fitted scikit-learn `KMeans` with these centroids, e.g. for ONNX by skl2onnx.
 
-        Its distances are plain ones: of a standardised model it expects standardised rows, X / units.
+        Its distances are plain ones: of a standardised model it expects standardised rows, X / units. Of a mixture,
+        return a fitted `GaussianMixture`, of rows as they are.
         """
+        if self.covariances is not None:
+            return self._as_gaussian_mixture(self.covariances)
         from sklearn.cluster import KMeans
 
         k, n = self.centers.shape
@@ -115,6 +171,24 @@ class Model:
         if self.feature_names is not None:
             kmeans.feature_names_in_ = np.array(self.feature_names, object)
         return kmeans
+
+    def _as_gaussian_mixture(self, covariances: Floats) -> GaussianMixture:
+        from sklearn.mixture import GaussianMixture
+
+        k, n = self.centers.shape
+        kind = ("spherical", "diag", "full")[covariances.ndim - 1]
+        found = GaussianMixture(k, covariance_type=kind)
+        found.weights_, found.means_, found.covariances_ = self.weights / self.weights.sum(), self.centers, covariances
+        if kind == "full":
+            # L⁻ᵀ, as scikit-learn has it: its product with itself is the precision.
+            found.precisions_cholesky_ = np.linalg.inv(np.linalg.cholesky(covariances)).transpose(0, 2, 1)
+            found.precisions_ = np.linalg.inv(covariances)
+        else:
+            found.precisions_cholesky_, found.precisions_ = 1 / np.sqrt(covariances), 1 / covariances
+        found.converged_, found.n_iter_, found.lower_bound_, found.n_features_in_ = True, 0, np.nan, n
+        if self.feature_names is not None:
+            found.feature_names_in_ = np.array(self.feature_names, object)
+        return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model atomically, in the format of the name's ending."""

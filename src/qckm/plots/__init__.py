@@ -4,7 +4,17 @@ Every function draws on the axes it is given, or on the current ones of pyplot, 
 """
 
 from qckm.plots.choice_of_k import selection
+from qckm.plots.drifts import drift_pvalues, witness
 from qckm.plots.experiment_curves import convergence, phase_diagram, trade_off
 from qckm.plots.maps import clustering, density
 
-__all__ = ["clustering", "convergence", "density", "phase_diagram", "selection", "trade_off"]
+__all__ = [
+    "clustering",
+    "convergence",
+    "density",
+    "drift_pvalues",
+    "phase_diagram",
+    "selection",
+    "trade_off",
+    "witness",
+]

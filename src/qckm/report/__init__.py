@@ -1,5 +1,6 @@
-"""A model goes in, one HTML page comes out: no script, no network, nothing beside it."""
+"""A model or a drift goes in, one HTML page comes out: no script, no network, nothing beside it."""
 
+from qckm.report.drift_page import render_drift
 from qckm.report.page import render
 
-__all__ = ["render"]
+__all__ = ["render", "render_drift"]

@@ -14,7 +14,7 @@ from qckm.report.html import Html, element
 
 # Told apart by people with any kind of colour vision (after Okabe and Ito), and on paper.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#7a3e9d", "#a6761d", "#444444", "#e41a5b")
-_WIDTH, _HEIGHT = 520, 360
+WIDTH, HEIGHT = 520, 360
 # A picture of more columns than this is a tangle: those that tell the clusters apart best are shown …
 MOST_COLUMNS = 10
 # … and nobody reads the lines of more clusters.
@@ -47,7 +47,7 @@ def draw_map(model: Model, sample: Floats | None) -> Html:
     """Draw centroids, and a sample of rows, on the two axes along which the centroids differ most."""
     centers = _in_units(model.centers, model)
     middle = centers.mean(axis=0)
-    axes = _main_axes(centers - middle)
+    axes = main_axes(centers - middle)
     points = (centers - middle) @ axes.T
     dots = np.empty((0, 2)) if sample is None else (_in_units(sample, model) - middle) @ axes.T
     with np.errstate(over="ignore"):
@@ -56,14 +56,14 @@ def draw_map(model: Model, sample: Floats | None) -> Html:
     low, high = np.quantile(every, 0.002, axis=0), np.quantile(every, 0.998, axis=0)
     low, high = np.minimum(low, points.min(axis=0)), np.maximum(high, points.max(axis=0))
     margin = 26.0
-    room = np.array([_WIDTH - 2 * margin, _HEIGHT - 2 * margin])
+    room = np.array([WIDTH - 2 * margin, HEIGHT - 2 * margin])
     # One scale for both axes: distances on the map are then distances.
     zoom = float(np.min(room / np.maximum(high - low, 1e-12)))
-    shift = (np.array([_WIDTH, _HEIGHT]) - zoom * (low + high)) / 2
+    shift = (np.array([WIDTH, HEIGHT]) - zoom * (low + high)) / 2
 
     def place(points: Floats) -> Floats:
         where: Floats = points * zoom + shift
-        return np.stack([where[:, 0], _HEIGHT - where[:, 1]], axis=1)
+        return np.stack([where[:, 0], HEIGHT - where[:, 1]], axis=1)
 
     inside = ((dots >= low) & (dots <= high)).all(axis=1)
     small = [
@@ -77,7 +77,7 @@ def draw_map(model: Model, sample: Floats | None) -> Html:
         at, radius = {"cx": f"{x:.1f}", "cy": f"{y:.1f}"}, f"{8 + 14 * np.sqrt(weight):.1f}"
         large.append(element("circle", words, **at, r=radius, fill=color(number), stroke="#fff", stroke_width=2))
         large.append(element("text", number, x=f"{x:.1f}", y=f"{y + 4.5:.1f}", text_anchor="middle", class_="on"))
-    return _picture("Map of the centroids", _HEIGHT, [small, large])
+    return picture("Map of the centroids", HEIGHT, [small, large])
 
 
 def draw_profiles(model: Model) -> Html:
@@ -88,7 +88,7 @@ def draw_profiles(model: Model) -> Html:
     # Halves: the whole of a range may be no float64.
     shares = (values / 2 - low / 2) / np.where(high > low, high / 2 - low / 2, 1)
     shares[:, high == low] = 0.5
-    left, right, top, bottom = 24.0, _WIDTH - 60.0, 34.0, _HEIGHT - 92.0
+    left, right, top, bottom = 24.0, WIDTH - 60.0, 34.0, HEIGHT - 92.0
     across = np.linspace(left, right, len(columns)) if len(columns) > 1 else np.array([(left + right) / 2])
     parts = []
     for x, column, least, most in zip(across, columns, low, high, strict=True):
@@ -108,7 +108,7 @@ def draw_profiles(model: Model) -> Html:
         width = f"{1.2 + 5 * min(1.0, float(model.weights[number])):.1f}"
         line = {"fill": "none", "stroke": color(number), "stroke_width": width, "stroke_opacity": "0.85"}
         parts.append(element("polyline", element("title", f"cluster {number}"), points=path, **line))
-    return _picture("Profiles of the centroids", _HEIGHT, parts)
+    return picture("Profiles of the centroids", HEIGHT, parts)
 
 
 def draw_sizes(data_bytes: float, sketch_bytes: float) -> Html:
@@ -123,11 +123,12 @@ def draw_sizes(data_bytes: float, sketch_bytes: float) -> Html:
         ),
         element("text", f"sketch, {format_bytes(sketch_bytes)}", x=f"{270 + small:.1f}", y=f"{10 + side:.1f}"),
     ]
-    return _picture("Size of the data and of the sketch", 112, parts)
+    return picture("Size of the data and of the sketch", 112, parts)
 
 
-def _picture(label: str, height: int, parts: object) -> Html:
-    return element("svg", parts, viewBox=f"0 0 {_WIDTH} {height}", role="img", aria_label=label)
+def picture(label: str, height: int, parts: object) -> Html:
+    """Return a picture as wide as all are."""
+    return element("svg", parts, viewBox=f"0 0 {WIDTH} {height}", role="img", aria_label=label)
 
 
 def _in_units(points: Floats, model: Model) -> Floats:
@@ -142,7 +143,7 @@ def _shares(model: Model) -> Floats:
     return weights / max(float(weights.sum()), 1e-300)
 
 
-def _main_axes(points: Floats) -> Floats:
+def main_axes(points: Floats) -> Floats:
     """Return two directions (2, n): the main axes, with signs that do not depend on the library."""
     n = points.shape[1]
     axes = np.zeros((2, n))

@@ -61,19 +61,20 @@ def render(model: Model, sample: Floats | None = None) -> str:
         _read(facts, model),
         element(
             "div",
-            _section("Map", charts.draw_map(shown, sample), _map_words(sample)),
-            _section("Profiles", charts.draw_profiles(shown), _profile_words(model)),
+            section("Map", charts.draw_map(shown, sample), _map_words(sample)),
+            section("Profiles", charts.draw_profiles(shown), _profile_words(model)),
             class_="pair",
         ),
         _table(shown, k),
         _method(facts),
         element("p", f"Made by qckm {qckm.__version__}.", class_="soft"),
     ]
-    page = element("html", _head(f"qckm: {title}"), element("body", element("main", body)), lang="en")
+    page = element("html", head(f"qckm: {title}"), element("body", element("main", body)), lang="en")
     return f"<!doctype html>\n{page}\n"
 
 
-def _head(title: str) -> Html:
+def head(title: str) -> Html:
+    """Return the head of a page that runs no script and fetches nothing."""
     style = files("qckm.report").joinpath("style.css").read_text(encoding="utf-8")
     return element(
         "head",
@@ -87,7 +88,8 @@ def _head(title: str) -> Html:
     )
 
 
-def _section(title: str, body: object, note: str = "", kind: str | None = None) -> Html:
+def section(title: str, body: object, note: str = "", kind: str | None = None) -> Html:
+    """Return a part of a page, with a title above and a note below."""
     return element(
         "section", element("h2", title), body, element("p", note, class_="soft") if note else None, class_=kind
     )
@@ -115,7 +117,7 @@ def _verdict(found: list[checks.Check]) -> Html:
         )
         for one in found
     ]
-    return _section(_VERDICTS[grade], element("ul", items, class_="checks"), kind=f"verdict {grade}")
+    return section(_VERDICTS[grade], element("ul", items, class_="checks"), kind=f"verdict {grade}")
 
 
 def _read(facts: dict[str, object], model: Model) -> Html:
@@ -132,7 +134,7 @@ def _read(facts: dict[str, object], model: Model) -> Html:
         ]
         picture = charts.draw_sizes(data, sketch)
     numbers = [element("div", element("dt", title), element("dd", value)) for title, value in shown]
-    return _section("What was read", [element("dl", numbers, class_="numbers"), picture])
+    return section("What was read", [element("dl", numbers, class_="numbers"), picture])
 
 
 def _map_words(sample: Floats | None) -> str:
@@ -172,7 +174,7 @@ def _table(model: Model, k: int) -> Html:
         else "",
     ]
     table = element("div", element("table", lines), class_="wide")
-    return _section("Centroids", table, " ".join(filter(None, notes)))
+    return section("Centroids", table, " ".join(filter(None, notes)))
 
 
 def _method(facts: dict[str, object]) -> Html:
@@ -191,4 +193,4 @@ def _method(facts: dict[str, object]) -> Html:
         element("pre", command if isinstance(command, str) else words(command)),
     ]
     body = [[element("dt", name), element("dd", value)] for name, value in shown]
-    return _section("How it was made", [again if command else None, element("dl", body, class_="facts")])
+    return section("How it was made", [again if command else None, element("dl", body, class_="facts")])

@@ -184,7 +184,7 @@ class Sketch(Value):
     def __add__(self, other: Sketch) -> Sketch:
         if not isinstance(other, Sketch):
             return NotImplemented
-        self._require_same_operator(other, "add")
+        self.require_same_operator(other, "add")
         (lower, upper), (other_lower, other_upper) = self.bounds, other.bounds
         bounds = np.minimum(lower, other_lower), np.maximum(upper, other_upper)
         # Equal operators, of which one may know the names of the columns.
@@ -207,7 +207,7 @@ class Sketch(Value):
         """
         if not isinstance(other, Sketch):
             return NotImplemented
-        self._require_same_operator(other, "subtract")
+        self.require_same_operator(other, "subtract")
         if self.private or other.private:
             raise MergeError(
                 "Cannot subtract private sketches, or from them: what is left would show a row beneath known noise. "
@@ -245,7 +245,8 @@ class Sketch(Value):
             )
         return self.ledger.merged(other.ledger)
 
-    def _require_same_operator(self, other: Sketch, verb: str) -> None:
+    def require_same_operator(self, other: Sketch, verb: str) -> None:
+        """Refuse a sketch of another operator, with which nothing can be done: `verb` says what."""
         difference = self.operator.difference(other.operator)
         if difference:
             raise MergeError(

@@ -12,6 +12,7 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.errors import SourceError
+from qckm.kernels.placement import is_on_gpu
 
 if TYPE_CHECKING:  # what engines do with the rows is known above only
     from qckm.models import Model
@@ -51,6 +52,9 @@ class HeldRows(Protocol):
         """Refuse rows whose columns are not the operator's, before any work is done."""
 
 
+# The library of arrays that lie on a GPU, whoever made them.
+GPU = "arrays on a GPU"
+
 Opener = Callable[[object, Sequence[str] | str | None, Sequence[str] | None, object], HeldRows]
 
 _ENGINES: dict[str, tuple[str, Opener]] = {}
@@ -62,7 +66,7 @@ def register(engines: Mapping[str, str], opener: Opener) -> None:
 
 
 def engine_of(data: object) -> str | None:
-    """Return the engine ("dask", "spark" or "ray") that holds some data; None for what lies in this process.
+    """Return the engine ("dask", "spark", "ray" or "gpu") that holds some data; None for what lies in this process.
 
     Examples
     --------
@@ -86,4 +90,4 @@ def open_held(
 
 
 def _library_of(data: object) -> str:
-    return type(data).__module__.split(".", 1)[0]
+    return GPU if is_on_gpu(data) else type(data).__module__.split(".", 1)[0]

@@ -1,4 +1,4 @@
-"""`qckm decode`: centroids from a sketch, alone or with some rows."""
+"""`qckm decode`: centroids, or a mixture of Gaussians, from a sketch, alone or with some rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import click
 from qckm.cli import options, sample_files, sketch_io, sketch_to_model, summaries
 from qckm.cli.console import Console, console_options
 from qckm.cli.paths import Input, Output
-from qckm.decoding.decode import Hints
+from qckm.decoding.decode import Clustering, Hints
+from qckm.decoding.mixture import COVARIANCE_TYPES, CovarianceType, FittedMixture
 from qckm.models import ENDINGS, Model
 
 
@@ -21,6 +22,11 @@ from qckm.models import ENDINGS, Model
     help="model.json, .csv, .parquet or .npz. [default: CSV on stdout]",
 )
 @click.option("--rows", type=Input(), help="A file of some of the rows, or rows like them, to decode with.")
+@click.option(
+    "--mixture",
+    type=click.Choice(COVARIANCE_TYPES),
+    help="Find a mixture of K Gaussians of such covariances, not centroids. [output: JSON on stdout]",
+)
 @options.decode_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @console_options
@@ -29,6 +35,7 @@ def command(
     clusters: int,
     output: str | None,
     rows: str | None,
+    mixture: CovarianceType | None,
     decoder: str,
     n_init: int,
     seed: int,
@@ -40,16 +47,25 @@ def command(
     Examples:
       qckm decode all.qckm -k 10 -o model.json
       qckm decode all.qckm -k 10 --rows sample.parquet -o model.json
+      qckm decode all.qckm -k 10 --mixture full -o mixture.json
       qckm merge *.qckm | qckm decode - -k 10 > centroids.csv
     """
     sketch_to_model.require_decoder(decoder)
+    if mixture and decoder != "auto":
+        raise click.UsageError("A mixture has a decoder of its own: give --mixture or --decoder.")
     target = output or "-"
+    if mixture and target.lower().endswith(".csv"):
+        raise click.UsageError("A CSV has no place for covariances: expected --output .json, .parquet or .npz.")
     found = sketch_io.read_sketch(sketch)
     hints = None
     if rows:
         sample = sample_files.read_some(rows, found.operator, seed, console)
         hints = Hints(sample.rows, sample.weights)
-    clustering, seconds = sketch_to_model.decode_sketch(found, clusters, decoder, n_init, seed, console, hints)
+    fitted: Clustering | FittedMixture
+    if mixture:
+        fitted, seconds = sketch_to_model.fit_sketch(found, clusters, mixture, n_init, seed, console, hints)
+    else:
+        fitted, seconds = sketch_to_model.decode_sketch(found, clusters, decoder, n_init, seed, console, hints)
     summaries.remark(found, console)
     facts = {
         "rows": found.count,
@@ -57,10 +73,14 @@ def command(
         "saturated": found.saturated,
         "inputs": [sketch],
         **summaries.operator_facts(found.operator),
-        **sketch_to_model.fit_facts(clustering),
-        "decoder": decoder,
+        **sketch_to_model.fit_facts(fitted),
+        "decoder": f"mixture {mixture}" if mixture else decoder,
         "seed": seed,
         "seconds": {"decode": seconds},
     }
-    sketch_to_model.write_model(Model.of(clustering, found.operator, facts), target, console)
-    console.say(sketch_to_model.summary(clustering, seconds))
+    if isinstance(fitted, FittedMixture):
+        model = Model.of_mixture(fitted, found.operator, facts)
+    else:
+        model = Model.of(fitted, found.operator, facts)
+    sketch_to_model.write_model(model, target, console)
+    console.say(sketch_to_model.summary(fitted, seconds))

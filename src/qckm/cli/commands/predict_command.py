@@ -21,7 +21,7 @@ from qckm.sources.source import Batch
 
 
 class Labels(NamedTuple):
-    """Of a batch of rows: the nearest centroids, the distances to them, and which rows have neither."""
+    """Of a batch of rows: the nearest centroids, the distances to them (or scores), and which rows have neither."""
 
     labels: npt.NDArray[np.int32]
     distances: Floats
@@ -37,6 +37,7 @@ class Labels(NamedTuple):
     "--output", "-o", type=Output(".csv", ".parquet"), help="labels.parquet or labels.csv. [default: CSV on stdout]"
 )
 @click.option("--distance", is_flag=True, help="Give the distance to the centroid, too.")
+@click.option("--score", is_flag=True, help="Of a mixture, give the logarithm of its density at the row, too.")
 @options.data_options
 @console_options
 def command(
@@ -44,6 +45,7 @@ def command(
     model_file: str,
     output: str | None,
     distance: bool,
+    score: bool,
     columns: tuple[str, ...] | None,
     header: bool | None,
     dtype: str,
@@ -57,10 +59,13 @@ def command(
       qckm predict new.parquet -m model.json -o labels.parquet --distance
       cat new.csv | qckm predict - -m model.json > labels.csv
 
-    With --on-bad skip, bad rows keep their place, with an empty label.
+    With --on-bad skip, bad rows keep their place, with an empty label. Of a mixture of Gaussians, which
+    qckm decode --mixture finds, the number is that of the most probable component.
     """
     target = output or "-"
     model = load_model(model_file)
+    if (distance and model.covariances is not None) or (score and model.covariances is None):
+        raise click.UsageError("Centroids have a --distance, mixtures of Gaussians a --score.")
     source = open_source(list(data), columns, dtype, model.feature_names, header)
     say_assumptions(source, console)
     if source.n_features != model.centers.shape[1]:
@@ -71,12 +76,13 @@ def command(
     written: dict[str, np.dtype[Any]] = {
         "cluster": np.dtype(np.int32),
         **({"distance": np.dtype(np.float64)} if distance else {}),
+        **({"score": np.dtype(np.float64)} if score else {}),
     }
     with writing_columns(target, written) as write:
         for batch in prefetch(source.batches()):
             assert batch is not None  # that would be a tick, and none was asked for
             found = _label(model, batch, on_bad)
-            write([found.labels, *([found.distances] if distance else [])], found.bad)
+            write([found.labels, *([found.distances] if distance or score else [])], found.bad)
             rows, skipped = rows + len(found.labels), skipped + int(found.bad.sum())
         source.require_unchanged()
     console.say(f"{rows:,} rows labelled" + (f", {skipped:,} bad rows left empty" if skipped else ""))
@@ -90,7 +96,11 @@ def _label(model: Model, batch: Batch, on_bad: str) -> Labels:
         batch.require_finite()
     labels, distances = np.zeros(len(good), np.int32), np.full(len(good), np.nan)
     with np.errstate(over="ignore"):
-        labels[good], distances[good] = model.nearest(batch.rows if good.all() else batch.rows[good])
+        rows = batch.rows if good.all() else batch.rows[good]
+        if model.covariances is None:
+            labels[good], distances[good] = model.nearest(rows)
+        else:
+            labels[good], distances[good] = model.predict(rows), model.score_samples(rows)
     far = good & ~np.isfinite(distances)
     if on_bad == "error" and far.any():
         row = int(far.argmax())

@@ -149,6 +149,12 @@ static void spread_out(const qckm_waves *waves, const qckm_clusters *clusters, i
         for (int64_t j = 0; j < width; j++) {
             sine_cosine(sine[j], &sine[j], &cosine[j]);
         }
+        if (tau == 0 && r == 0) { /* points, as the paper has them, are not blurred */
+            for (int64_t j = 0; j < width; j++) {
+                damping[j] = 1;
+            }
+            continue;
+        }
         for (int64_t j = 0; j < width; j++) {
             damping[j] = tau * halves[j];
         }

@@ -1,0 +1,172 @@
+"""`qckm drift`: whether windows are alike, and what has changed."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import warnings
+from typing import Any, Literal
+
+import click
+import numpy as np
+
+from qckm.cli import sample_files, sketch_io
+from qckm.cli.console import Console, console_options
+from qckm.cli.output_files import write_bytes
+from qckm.cli.paths import Input, Output
+from qckm.cli.terminal import show
+from qckm.drift.compare import compare
+from qckm.drift.reference import MOST_ROWS, Reference
+from qckm.drift.result import Drift
+from qckm.drift.windows import DriftSeries, compare_windows
+from qckm.errors import DriftWarning, QckmError
+from qckm.models import load_model
+from qckm.planning.sampling import draw_pilot_of
+from qckm.sketch import Sketch
+from qckm.sources.opening import paths_of
+
+_PICTURES = (".png", ".svg", ".pdf")
+
+
+@click.command()
+@click.argument("sketches", nargs=-1, required=True, type=Input(), metavar="SKETCH...")
+@click.option(
+    "--against", type=Input(), multiple=True, help="What every SKETCH is compared with; several are added up."
+)
+@click.option("--blocks", is_flag=True, help="All SKETCHes are parts of one window, those of --against of the other.")
+@click.option("--reference", type=Input(), help="A file of 2000 rows or more of the usual kind: a more powerful test.")
+@click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True)
+@click.option(
+    "--statistic",
+    type=click.Choice(["auto", "largest", "squares", "whitened"]),
+    default="auto",
+    show_default=True,
+    help="The test. auto: whitened with a reference, else largest.",
+)
+@click.option("--clusters", "-k", type=click.IntRange(min=1), help="Explain the change by so many clusters.")
+@click.option("--model", "-m", type=Input(), help="Explain it by the clusters of a model.")
+@click.option("--report", type=Output(), help="Write an HTML page.")
+@click.option("--plot", type=Output(*_PICTURES), help="Draw p-values, or where rows came and went (needs matplotlib).")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@console_options
+def command(
+    sketches: tuple[str, ...],
+    against: tuple[str, ...],
+    blocks: bool,
+    reference: str | None,
+    level: float,
+    statistic: Literal["auto", "largest", "squares", "whitened"],
+    clusters: int | None,
+    model: str | None,
+    report: str | None,
+    plot: str | None,
+    seed: int,
+    console: Console,
+) -> int:
+    """Tell whether the rows of two sketches are alike, and what has changed. No row is needed.
+
+    \b
+    Examples:
+      qckm drift monday.qckm tuesday.qckm
+      qckm drift monday.qckm tuesday.qckm --reference sample.parquet -k 10 --report drift.html
+      qckm drift hour-*.qckm --against last-week.qckm --plot hours.png
+      qckm drift today-*.qckm --against 'yesterday-*.qckm' --blocks
+
+    The exit code is 0 where no drift was found, 1 where there is drift, 2 where something is wrong. Of many windows,
+    the level is the share of false ones among those that are said to have drifted. With --blocks, rows may depend on
+    their neighbours within a part.
+    """
+    names, others = _files(sketches), _files(against)
+    if not others and (blocks or len(names) != 2):
+        raise click.UsageError(f"Expected two sketches, or --against, got {len(names)}.")
+    if clusters is not None and model is not None:
+        raise click.UsageError("Expected -k or --model, got both.")
+    if (clusters is not None or model is not None) and len(names) > 1 and others and not blocks:
+        raise click.UsageError("Expected one window to explain, got several: compare it alone.")
+    if not others:
+        names, others = names[1:], names[:1]
+    if [*names, *others].count("-") > 1:
+        raise click.UsageError("Standard input can be read only once: give - once.")
+    windows, usual = [sketch_io.read_sketch(name) for name in names], [sketch_io.read_sketch(name) for name in others]
+    operator = usual[0].operator
+    prepared = None
+    if reference is not None:
+        source = sample_files.open_sample(reference, operator, console)
+        pilot = draw_pilot_of(source, np.random.default_rng(seed), MOST_ROWS)
+        prepared = Reference.of(operator, pilot.repeated(MOST_ROWS), seed)
+    known: Any = load_model(model) if model is not None else clusters
+    options: dict[str, Any] = {"statistic": statistic, "level": level, "random_state": seed}
+    found: Drift | DriftSeries
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DriftWarning)  # a note says it, too
+        if blocks:
+            found = compare(usual, windows, prepared, clusters=known, **options)
+        elif len(windows) == 1:
+            found = compare(_sum(usual, others), windows[0], prepared, clusters=known, **options)
+        else:
+            found = compare_windows(windows, _sum(usual, others), prepared, names=_short(names), **options)
+    _write(found, report, plot, (_words(others), _words(names)))
+    console.print_facts({"inputs": list(names), "against": list(others), **found.to_dict()})
+    if not console.json and not console.quiet:
+        for line in found.summary().split("\n"):
+            show(line)
+    return int(bool(found.to_dict()["drifted"]))
+
+
+def _files(given: tuple[str, ...]) -> list[str]:
+    """Return the files that names and patterns stand for."""
+    found: list[str] = []
+    for path in given:
+        files = [path] if path == "-" else paths_of(path)
+        if not files:
+            raise click.UsageError(f"{path}: expected sketches, found no file of that pattern.")
+        found += files
+    return found
+
+
+def _sum(sketches: list[Sketch], names: list[str]) -> Sketch:
+    total = sketches[0]
+    for name, part in zip(names[1:], sketches[1:], strict=True):
+        try:
+            total = total + part
+        except QckmError as error:
+            raise error.within(name) from error
+    return total
+
+
+def _short(names: list[str]) -> list[str]:
+    """Return names of files without what they have in common: their folder and ending."""
+    plain = [os.path.basename(name).removesuffix(".qckm") for name in names]
+    return plain if len(set(plain)) == len(plain) else names
+
+
+def _words(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def _write(found: Drift | DriftSeries, report: str | None, plot: str | None, names: tuple[str, str]) -> None:
+    """Write a page and a picture, where they were asked for."""
+    if report is not None:
+        from qckm.report import render_drift
+
+        called = (names[1], names[0]) if isinstance(found, DriftSeries) else names
+        write_bytes(report, render_drift(found, called).encode())
+    if plot is not None:
+        write_bytes(plot, _picture(found, os.path.splitext(plot)[1][1:].lower() or "png"))
+
+
+def _picture(found: Drift | DriftSeries, kind: str) -> bytes:
+    from qckm import plots
+    from qckm.plots.axes import as_axes
+
+    with contextlib.suppress(ImportError):  # said below, by as_axes
+        import matplotlib
+
+        matplotlib.use("Agg")
+    ax = as_axes(None)
+    ax = plots.drift_pvalues(found, ax) if isinstance(found, DriftSeries) else plots.witness(found, ax)
+    out = io.BytesIO()
+    figure: Any = ax.get_figure()
+    figure.savefig(out, format=kind, dpi=120, bbox_inches="tight")
+    return out.getvalue()

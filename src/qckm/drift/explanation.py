@@ -1,0 +1,235 @@
+"""What has changed, cluster by cluster.
+
+Clusters explain the difference d of two sketches. If cluster k gains a share ε of the rows, d = ε(A_k − z), where A_k
+is the mean contribution of its rows and z that of all; if it moves by δ, d = α_k·ω·δ times the mean slope of the
+signature over its rows; rows of a new cluster add ε(A(c) − z) at some place c. All this is read off a cloud of points
+that reproduces the first sketch: rows of the reference, or points drawn from the clusters (decoding/cloud.py).
+
+Changes are added one at a time, the one that is least likely by chance first, until the next could be chance. What is
+least likely is measured with the covariance of the contributions: from half of the cloud to weigh measurements, from
+the other half to tell how far estimates err. Errors take rows to be independent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from qckm.common.arrays import Floats
+from qckm.common.blas import one_thread
+from qckm.decoding.decode import Clustering, decode
+from qckm.drift.changes import Changes
+from qckm.drift.clouds import LabelledCloud, labelled_cloud
+from qckm.drift.reference import Reference
+from qckm.drift.witness import Witness
+from qckm.errors import DecodeError
+from qckm.models import Model
+from qckm.operator.arguments import as_count
+from qckm.sketch import Sketch
+
+ClustersLike: TypeAlias = int | Clustering | Model | npt.ArrayLike
+
+# Changes that are told at most: beyond, everything has changed.
+_MOST_CAUSES = 6
+# Steps of Newton's method to where a cluster has moved: the first is nearly there.
+_STEPS = 2
+# Rows around a place nearer to a centre than so many deviations are rows of that cluster, not of a new one.
+_APART = 2.0
+# New rows nearer to each other than so many deviations are the same, whose place was not yet right.
+_APART_FROM_NEW = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class Cause:
+    """One change that explains a part of a drift.
+
+    Parameters
+    ----------
+    kind : {"weight", "move", "new"}
+    cluster : int or None
+        Which one has another weight or place; of a new one, the nearest.
+    size : float
+        The change of the cluster's share of the rows; how far it moved, in its own standard deviations; the share of a
+        new one.
+    error : float
+        Standard error of the size.
+    place : ndarray of shape (n,) or None
+        Where the cluster is now: one that moved, or a new one.
+    pvalue : float
+        How likely so much would be explained by chance; that it was looked for among many changes is not counted in.
+    """
+
+    kind: Literal["weight", "move", "new"]
+    cluster: int | None
+    size: float
+    error: float
+    place: Floats | None
+    pvalue: float
+
+    def words(self) -> str:
+        """Return the change as a sentence."""
+        if self.kind == "weight":
+            verb = "gained" if self.size > 0 else "lost"
+            return f"cluster {self.cluster} {verb} {abs(self.size):.2%} ± {self.error:.2%} of the rows"
+        where = (
+            ""
+            if self.place is None
+            else " " + np.array2string(self.place, precision=3, threshold=8, suppress_small=True)
+        )
+        if self.kind == "move":
+            return f"cluster {self.cluster} moved by {self.size:.2f} ± {self.error:.2f} deviations, to{where}"
+        return f"{self.size:.2%} ± {self.error:.2%} of the rows are new, at{where}, nearest to cluster {self.cluster}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold of it."""
+        place = None if self.place is None else self.place.tolist()
+        return {**self.__dict__, "place": place, "words": self.words()}
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What has changed between two sketches, in terms of clusters that stay where they are.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (K, n)
+        The clusters before.
+    weights : ndarray of shape (K,)
+        Their shares of the rows before.
+    weight_changes, weight_errors : ndarray of shape (K,)
+        How much their shares have changed, with centres fixed, and the standard errors; NaN for clusters that no point
+        of the cloud is near to.
+    causes : tuple of Cause
+        The changes that chance does not explain, the least likely first; none where there is no drift.
+    """
+
+    centers: Floats
+    weights: Floats
+    weight_changes: Floats
+    weight_errors: Floats
+    causes: tuple[Cause, ...]
+
+    def lines(self) -> list[str]:
+        """Return what has changed, a line each."""
+        causes = [f"{number}. {cause.words()}" for number, cause in enumerate(self.causes, 1)]
+        return causes or ["no change of a cluster is beyond chance"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold of it."""
+        return {
+            "centers": self.centers.tolist(),
+            "weights": self.weights.tolist(),
+            "weight_changes": [float(x) if np.isfinite(x) else None for x in self.weight_changes],
+            "weight_errors": [float(x) if np.isfinite(x) else None for x in self.weight_errors],
+            "causes": [cause.to_dict() for cause in self.causes],
+        }
+
+
+def explain(
+    before: Sketch,
+    after: Sketch,
+    clusters: Any,
+    reference: Reference | None,
+    level: float,
+    drifted: bool,
+    random_state: int,
+) -> Explanation:
+    """Explain the difference of two sketches by changes of clusters; where there is no drift, by chance."""
+    found = _as_clusters(clusters, before, reference, random_state)
+    rng = np.random.default_rng(random_state)
+    cloud = labelled_cloud(before, found, None if reference is None else reference.rows, rng)
+    with one_thread():
+        changes = Changes.of(cloud, before, after)
+        witness = Witness.of(before, after, cloud)
+        if drifted:
+            _select(changes, witness, cloud.centers.shape[1], level, rng)
+        weight_changes, weight_errors = changes.weights()
+        causes = _causes(changes, cloud, weight_changes, weight_errors)
+    return Explanation(found.centers, cloud.shares, weight_changes, weight_errors, causes)
+
+
+def _select(changes: Changes, witness: Witness, n: int, level: float, rng: np.random.Generator) -> None:
+    """Add the least likely change until the next could be chance."""
+    for _ in range(_MOST_CAUSES):
+        options = changes.candidates()
+        peak = witness.peak(changes, rng)
+        if changes.cloud.nearest(peak)[1] > _APART and witness.is_apart(peak, changes, _APART_FROM_NEW):
+            options.append(changes.rate("new", None, witness.column(peak), n + 1))
+        best = max(options, key=lambda option: option.rank, default=None)
+        if best is None or best.pvalue * len(options) > level or (best.kind == "new" and best.size <= 0):
+            break
+        changes.chosen.append(replace(best, place=peak if best.kind == "new" else None))
+        _settle(changes, witness, rng)
+    # What was taken for one change may have become another's.
+    while changes.chosen:
+        unlikely = changes.significances()
+        if max(unlikely) <= level:
+            break
+        del changes.chosen[int(np.argmax(unlikely))]
+        _settle(changes, witness, rng)
+
+
+def _causes(changes: Changes, cloud: LabelledCloud, weight_changes: Floats, weight_errors: Floats) -> tuple[Cause, ...]:
+    """Return the chosen changes as they are when all are fitted together."""
+    causes = []
+    for option, (values, covariance) in zip(changes.chosen, changes.estimates(), strict=True):
+        kind, cluster, place = option.kind, option.cluster, option.place
+        if kind == "weight" and cluster is not None:
+            size, error = float(weight_changes[cluster]), float(weight_errors[cluster])
+        elif kind == "move" and cluster is not None:
+            spread = cloud.spreads[cluster] * cloud.units
+            moved = values if option.offset is None else values + option.offset
+            size = float(np.sqrt(((moved / spread) ** 2).sum()))
+            way = moved / spread / max(size, 1e-300) / spread
+            error, place = float(np.sqrt(max(way @ covariance @ way, 0.0))), cloud.centers[cluster] + moved
+        else:
+            size, error = float(values[0]), float(np.sqrt(covariance[0, 0]))
+            cluster = None if place is None else cloud.nearest(place)[0]
+        causes.append(Cause(kind, cluster, size, error, place, option.pvalue))
+    return tuple(causes)
+
+
+def _settle(changes: Changes, witness: Witness, rng: np.random.Generator) -> None:
+    """Look again where clusters have moved to and new rows are, now that all chosen changes explain their part."""
+    for _ in range(_STEPS):
+        fitted = zip(changes.chosen, changes.estimates(), strict=True)
+        changes.chosen = [
+            changes.follow(option, values) if option.kind == "move" else option for option, (values, _) in fitted
+        ]
+    for option in [option for option in changes.chosen if option.place is not None]:
+        number = changes.chosen.index(option)
+        del changes.chosen[number]
+        place = option.place if option.place is None else witness.polish(option.place, changes)
+        if place is not None and witness.is_apart(place, changes, _APART_FROM_NEW):
+            changes.chosen.insert(number, replace(option, place=place, columns=witness.column(place)))
+    changes.extra = [
+        witness.judges(option.place, float(values[0]), rng)
+        for option, (values, _) in zip(changes.chosen, changes.estimates(), strict=True)
+        if option.place is not None
+    ]
+
+
+def _as_clusters(clusters: Any, before: Sketch, reference: Reference | None, random_state: int) -> Clustering:
+    """Return clusters with centres, weights and spreads; decode them where only their number is known."""
+    n = before.operator.n_features
+    if isinstance(clusters, (int, np.integer)) and not isinstance(clusters, bool):
+        rows = None if reference is None else reference.rows
+        return decode(before, as_count("clusters", clusters), rows=rows, random_state=random_state)
+    if isinstance(clusters, (Clustering, Model)):
+        centers, weights, spreads = clusters.centers, clusters.weights, clusters.spreads
+    else:
+        centers = np.asarray(clusters, np.float64)
+        if centers.ndim != 2 or not len(centers) or not np.isfinite(centers).all():
+            raise DecodeError(f"Expected a number of clusters, a Clustering, a Model or centres (K, {n}).")
+        weights, spreads = np.full(len(centers), 1 / len(centers)), np.zeros(len(centers))
+    if centers.shape[1] != n:
+        raise DecodeError(f"Expected clusters of {n} columns, as the sketch has, got {centers.shape[1]}.")
+    if reference is None and not (spreads > 0).any():
+        raise DecodeError(
+            "Expected clusters that have a spread, or a reference: points alone do not say what rows of a cluster "
+            "contribute. Decode with the default decoder, or give a reference."
+        )
+    return Clustering(centers, weights, spreads, objective=np.nan, explained=np.nan, n_iter=0)

@@ -1,0 +1,133 @@
+"""Rows that lie on a GPU, as rows that an engine holds: sketched, sampled and labelled there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from qckm.common.arrays import Floats
+from qckm.errors import RowsError, SourceError
+from qckm.kernels.cuda.device import cupy
+from qckm.kernels.cuda.device_arrays import as_device_array, as_floats
+from qckm.kernels.cuda.row_kernels import nearest_on_gpu
+from qckm.kernels.placement import is_on_gpu
+from qckm.models import Model
+from qckm.planning.pilot import PILOT_ROWS, Pilot
+from qckm.planning.row_sample import RowSample, seed_of
+from qckm.sketch import Sketch, SketchOperator
+from qckm.sketch import on_gpu as sketching
+from qckm.sketch.runs import OnBad
+from qckm.sources.rows import as_weights, raise_not_finite
+
+# Rows that are copied to the host for each row of the sample: repeats among them are counted.
+_LOOKED_AT = 16
+# Distances that are worked out at a time.
+_BLOCK = 1 << 24
+
+
+class GpuRows:
+    """Rows (rows, n) on a GPU, and their weights if they have some."""
+
+    lazy = True
+
+    def __init__(self, X: Any, sample_weight: Any = None) -> None:
+        self._array, self._number = as_device_array(X, 2)
+        columns = getattr(X, "columns", None)  # of a cuDF frame
+        self.names = None if columns is None else tuple(str(name) for name in columns)
+        self.n_features = int(self._array.shape[1])
+        self.weighted = sample_weight is not None
+        held = as_device_array(sample_weight, 1)[0].get() if is_on_gpu(sample_weight) else sample_weight
+        self._weights = None if sample_weight is None else as_weights(held, len(self._array))
+        self._X = X
+
+    def sketch(self, operator: SketchOperator, on_bad: OnBad = "error", n_jobs: int | None = None) -> Sketch:
+        """Sketch the rows where they are."""
+        if on_bad == "skip":
+            raise SourceError("Rows on a GPU cannot be skipped: leave out those with a NaN, then sketch the others.")
+        return sketching.sketch(operator, self._X, self._weights)
+
+    def sample(self, seed: int, rng: np.random.Generator, size: int = PILOT_ROWS) -> RowSample:
+        """Sample the rows: of all of them, or of 16 times as many as are asked for, drawn at random."""
+        count = len(self._array)
+        chosen = np.arange(count)
+        if count > _LOOKED_AT * size:
+            chosen = np.sort(rng.choice(count, _LOOKED_AT * size, replace=False))
+        with self._array.device:
+            rows = as_floats(self._array[cupy().asarray(chosen)], self._number).get()
+        weights = None if self._weights is None else self._weights[chosen]
+        found = RowSample.empty(self.n_features, seed, size).added(rows, weights)
+        return found.scaled(count / max(1, len(chosen))) if len(chosen) < count else found
+
+    def pilot(self, rng: np.random.Generator, size: int = PILOT_ROWS) -> Pilot:
+        """Draw a pilot of the rows."""
+        sample = self.sample(seed_of(rng), rng, size)
+        if not sample.total:
+            self._require_finite()
+            raise RowsError("Expected rows of finite numbers, got none.")
+        return sample.pilot()
+
+    def misfit(self, model: Model) -> tuple[float, Floats]:
+        """Return Σ w·d² of the rows to their centroids, and the number of rows of each centroid, (K,)."""
+        labels, squares = self._nearest(model)
+        with self._array.device:
+            heavy = None if self._weights is None else cupy().asarray(self._weights, np.float64)
+            counts = cupy().bincount(labels, heavy, minlength=len(model.centers))
+            total = squares.sum() if heavy is None else heavy @ squares
+        return float(total), counts.get().astype(np.float64)
+
+    def nearest(self, model: Model) -> Any:
+        """Return the nearest centroid of each row: a CuPy array, on the rows' GPU."""
+        return self._nearest(model)[0]
+
+    def distances(self, model: Model, origin: Floats) -> Any:
+        """Return the distance of each row to each centroid: a CuPy array (rows, K), on the rows' GPU."""
+        module = cupy()
+        with self._array.device:
+            units, centers = module.asarray(model.units), module.asarray((model.centers - origin) / model.units)
+            from_origin, out = module.asarray(origin), module.empty((len(self._array), len(centers)))
+            height = max(1, _BLOCK // (len(centers) * self.n_features))
+            for start in range(0, len(out), height):
+                part = as_floats(self._array[start : start + height], self._number).astype(np.float64)
+                differences = ((part - from_origin) / units)[:, np.newaxis] - centers
+                out[start : start + height] = module.sqrt((differences**2).sum(axis=2))
+            if not bool(module.isfinite(out).all()):
+                self._require_finite()
+            return out
+
+    def require_columns(self, operator: SketchOperator) -> None:
+        """Refuse rows whose columns are not the operator's, before any work is done."""
+        if self.n_features != operator.n_features:
+            raise RowsError(
+                f"Expected rows of {operator.n_features} features, as the operator has, got {self.n_features}."
+            )
+        expected = operator.feature_names
+        if self.names and expected and self.names != expected:
+            raise RowsError(f"Expected columns {expected!r:.200}, as the operator has, got {self.names!r:.200}.")
+
+    def _nearest(self, model: Model) -> tuple[Any, Any]:
+        with self._array.device:
+            rows = as_floats(self._array, self._number)
+            if (model.units != 1).any():
+                rows = rows / cupy().asarray(model.units)
+            labels, squares = nearest_on_gpu(rows, model.centers / model.units)
+            if not bool(cupy().isfinite(squares).all()):
+                self._require_finite()
+            return labels, squares
+
+    def _require_finite(self) -> None:
+        with self._array.device:
+            finite = cupy().isfinite(as_floats(self._array, self._number)).all(axis=1)
+            if not bool(finite.all()):
+                row = int((~finite).argmax())
+                raise_not_finite(as_floats(self._array[row : row + 1], self._number).get(), row)
+
+
+def open_partitions(
+    data: Any, columns: Sequence[str] | str | None = None, usual: Sequence[str] | None = None, sample_weight: Any = None
+) -> GpuRows:
+    """Return rows that lie on a GPU; of a cuDF frame, some columns."""
+    if columns is None and usual is not None and set(usual) <= set(getattr(data, "columns", ())):
+        columns = usual
+    return GpuRows(data if columns is None else data[list(columns)], sample_weight)

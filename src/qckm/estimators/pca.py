@@ -1,0 +1,176 @@
+"""CompressivePCA: principal components from a sketch, with the surface of scikit-learn's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from qckm.common.arrays import Floats
+from qckm.decoding.principal_axes import FittedAxes, choose_axes_frequencies, fit_axes
+from qckm.errors import RowsError
+from qckm.estimators.sketched import SketchedEstimator
+from qckm.planning.hints import Hints
+from qckm.sketch import Sketch
+
+
+class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SketchedEstimator):
+    """Principal components from a sketch: one pass over the rows, none of them kept.
+
+    A Gaussian of mean, r axes and a variance for each column is fitted to the sketch. Where it does not explain the
+    sketch, as for clusters, the covariance is that of the pilot's rows, weighted so that they reproduce the sketch, or
+    without rows that of a mixture.
+
+    Parameters
+    ----------
+    n_components : int, default 1
+        r.
+    signature : str, Signature or callable, default "one-bit"
+    n_frequencies : int or "auto", default "auto"
+        m; "auto" takes 4·r·n, at least 100. With fewer than 2·r·n, `converged_` is False.
+    scale : float or "auto", default "auto"
+        The kernel's length in data units; "auto" takes it from a pilot of at most 5000 rows.
+    law : str or Law, default "auto"
+    init : {"auto", "sketch"}, default "auto"
+        Whether the pilot's rows may be used where one Gaussian does not explain the sketch; "sketch" uses no row.
+    random_state : None, int or RandomState
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (r, n)
+        Unit vectors, that of the greatest variance first; in each the largest entry is positive.
+    explained_variance_ : ndarray of shape (r,)
+    explained_variance_ratio_ : ndarray of shape (r,)
+        Shares of the variance of all columns.
+    mean_ : ndarray of shape (n,)
+    converged_ : bool
+        Whether what was fitted reproduces the sketch to its sampling noise.
+    source_ : {"gaussian", "rows", "clusters"}
+        What the covariance is of.
+    objective_ : float
+        What is left of the sketch, squared.
+    n_components_ : int
+    sketch_ : Sketch
+    operator_ : SketchOperator
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n,)
+        Where the rows had column names.
+
+    Examples
+    --------
+    >>> import numpy as np, qckm
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(5000, 1)) * [3.0, 4.0, 0.0] + rng.normal(size=(5000, 3))
+    >>> pca = qckm.CompressivePCA(1, random_state=0).fit(X)
+    >>> pca.components_.round(1).tolist(), pca.converged_
+    ([[0.6, 0.8, 0.0]], True)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        signature: Any = "one-bit",
+        n_frequencies: Any = "auto",
+        scale: Any = "auto",
+        law: Any = "auto",
+        init: str = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.signature = signature
+        self.n_frequencies = n_frequencies
+        self.scale = scale
+        self.law = law
+        self.init = init
+        self.random_state = random_state
+
+    def transform(self, X: Any) -> Floats:
+        """Return the rows in terms of the components, (rows, r)."""
+        check_is_fitted(self)
+        coordinates: Floats = (self._finite_rows(X) - self.mean_) @ self.components_.T
+        return coordinates
+
+    def inverse_transform(self, X: Any) -> Floats:
+        """Return the rows (rows, n) whose terms of the components are X: (rows, r)."""
+        check_is_fitted(self)
+        coordinates = check_array(X, dtype=np.float64)
+        if coordinates.shape[1] != self.n_components:
+            raise RowsError(f"Expected {self.n_components} column(s), a component each, got {coordinates.shape[1]}.")
+        rows: Floats = coordinates @ self.components_ + self.mean_
+        return rows
+
+    @property
+    def components_(self) -> Floats:
+        """The components, (r, n)."""
+        return self._eigen()[1]
+
+    @property
+    def explained_variance_(self) -> Floats:
+        """The variance along each component, (r,)."""
+        return self._eigen()[0]
+
+    @property
+    def explained_variance_ratio_(self) -> Floats:
+        """The share of each component in the variance of all columns, (r,)."""
+        ratios: Floats = self.explained_variance_ / np.trace(self._axes().covariance)
+        return ratios
+
+    @property
+    def mean_(self) -> Floats:
+        """The mean of the rows, (n,)."""
+        return self._axes().mean
+
+    @property
+    def converged_(self) -> bool:
+        """Whether what was fitted reproduces the sketch to its sampling noise."""
+        return self._axes().converged
+
+    @property
+    def source_(self) -> str:
+        """What the covariance is of: one Gaussian, the pilot's rows, or clusters."""
+        return self._axes().source
+
+    @property
+    def objective_(self) -> float:
+        """What is left of the sketch, squared."""
+        return self._axes().objective
+
+    @property
+    def n_components_(self) -> int:
+        """The number of components."""
+        return len(self.components_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components
+
+    @property
+    def _n_clusters(self) -> int:
+        return 1
+
+    def _axes(self) -> FittedAxes:
+        found: FittedAxes = self._fitted()
+        return found
+
+    def _eigen(self) -> tuple[Floats, Floats]:
+        values, vectors = np.linalg.eigh(self._axes().covariance)
+        components = vectors[:, ::-1][:, : self.n_components].T
+        largest = np.take_along_axis(components, np.abs(components).argmax(axis=1)[:, np.newaxis], axis=1)
+        return values[::-1][: self.n_components], components * np.where(largest < 0, -1.0, 1.0)
+
+    def _choose_n_frequencies(self, n_features: int) -> int:
+        return choose_axes_frequencies(n_features, self.n_components)
+
+    def _fit_to(self, sketch: Sketch, hints: Hints | None, seed: int) -> FittedAxes:
+        return fit_axes(sketch, self.n_components, hints, seed)
+
+    def _require_rows(self, count: float, weighted: bool = False) -> None:
+        if self.n_components > self.n_features_in_:
+            raise RowsError(
+                f"Expected n_components from 1 to n_features={self.n_features_in_}, got {self.n_components}."
+            )
+        if count < 1:
+            raise RowsError("Expected one row or more, got none.")

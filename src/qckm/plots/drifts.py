@@ -1,0 +1,110 @@
+"""Drift: the p-values of many windows, and where rows have come and gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qckm.drift.maps import witness_map
+from qckm.drift.result import Drift
+from qckm.drift.windows import DriftSeries
+from qckm.operator.arguments import as_count
+from qckm.plots.axes import as_axes, figure_of
+from qckm.plots.inputs import require
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Beyond, a p-value is as good as none.
+_LEAST = 1e-16
+_MOST_NAMES = 12
+
+
+def drift_pvalues(series: DriftSeries, ax: Axes | None = None) -> Axes:
+    """Draw the adjusted p-values of many windows, those that have drifted in red.
+
+    Parameters
+    ----------
+    series : DriftSeries
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import numpy as np, qckm, qckm.plots
+    >>> op = qckm.SketchOperator.draw(n_features=2, n_frequencies=100, scale=1.0, random_state=0)
+    >>> rng = np.random.default_rng(0)
+    >>> hours = [op.sketch(rng.normal(size=(2000, 2)) + (hour > 7)) for hour in range(10)]
+    >>> ax = qckm.plots.drift_pvalues(qckm.compare_windows(hours, op.sketch(rng.normal(size=(20_000, 2)))))
+    >>> ax.get_ylabel()
+    'p-value, adjusted'
+    """
+    require(series, DriftSeries)
+    ax = as_axes(ax)
+    values, drifted = np.maximum(series.adjusted, _LEAST), series.drifted
+    places = np.arange(len(values))
+    ax.axhline(series.level, color="0.6", lw=1, ls="--", label=f"level {series.level:g}")
+    ax.plot(places[~drifted], values[~drifted], "o", ms=5, color="tab:blue", label="no drift found")
+    ax.plot(places[drifted], values[drifted], "o", ms=6, color="tab:red", label="drift")
+    ax.set(yscale="log", ylabel="p-value, adjusted", ylim=(min(values.min(), series.level) / 3, 3))
+    if len(places) <= _MOST_NAMES:
+        ax.set_xticks(places, series.names, rotation=30 if max(map(len, series.names)) > 3 else 0)
+    else:
+        ax.set_xlabel("window")
+    ax.legend(fontsize=8)
+    return ax
+
+
+def witness(drift: Drift, ax: Axes | None = None, resolution: int = 200, colorbar: bool = True) -> Axes:
+    """Draw where rows have come (red) and gone (blue), in two dimensions: the difference of the densities.
+
+    Parameters
+    ----------
+    drift : Drift
+        Of sketches of two features. Where it has an explanation, clusters are drawn as crosses, those that moved with
+        an arrow, new ones as stars.
+    ax : Axes, optional
+    resolution : int, default 200
+        Points along each side.
+    colorbar : bool, default True
+
+    Returns
+    -------
+    Axes
+    """
+    require(drift, Drift)
+    heights, lower, upper = witness_map(drift, as_count("resolution", resolution))
+    ax = as_axes(ax)
+    limit = float(np.abs(heights).max()) or 1.0
+    image = ax.imshow(
+        heights,
+        extent=(lower[0], upper[0], lower[1], upper[1]),
+        origin="lower",
+        aspect="auto",
+        cmap="RdBu_r",
+        vmin=-limit,
+        vmax=limit,
+    )
+    if colorbar:
+        figure_of(ax).colorbar(image, ax=ax, label="rows that came (red) and went (blue)")
+    if drift.explanation is not None:
+        from matplotlib.patheffects import withStroke
+
+        outlined: dict[str, Any] = {"path_effects": [withStroke(linewidth=3, foreground="white")], "zorder": 3}
+        centers = drift.explanation.centers
+        ax.plot(*centers.T, "kx", ms=8, mew=2, **outlined)
+        for number, center in enumerate(centers):
+            ax.annotate(str(number), tuple(center), (6, 6), textcoords="offset points", **outlined)
+        for cause in drift.explanation.causes:
+            if cause.kind == "new" and cause.place is not None:
+                ax.plot(*cause.place, "k*", ms=13, **outlined)
+            if cause.kind == "move" and cause.place is not None and cause.cluster is not None:
+                arrow = {"arrowstyle": "->", "lw": 2, "shrinkA": 0, "shrinkB": 0}
+                ax.annotate("", tuple(cause.place), tuple(centers[cause.cluster]), arrowprops=arrow, zorder=4)
+    names = drift.before.operator.feature_names
+    ax.set(xlabel=names[0] if names else "feature 0", ylabel=names[1] if names else "feature 1")
+    return ax

@@ -1,0 +1,146 @@
+"""Pictures of a drift as inline SVG: weights then and now, centroids that moved, the witness map, p-values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qckm.common.arrays import Floats
+from qckm.drift.explanation import Explanation
+from qckm.drift.maps import WitnessMap
+from qckm.drift.windows import DriftSeries
+from qckm.report.charts import HEIGHT, WIDTH, color, main_axes, picture
+from qckm.report.html import Html, element
+
+# Clusters whose weights are shown: those that changed most.
+MOST_BARS = 15
+_LEAST_PVALUE = 1e-16
+_RISEN, _FALLEN, _SOFT = "#b42318", "#1f5fa8", "#8a94a3"
+# A share of the highest hill below which a map stays white.
+_FAINT = 0.08
+
+
+def draw_weights(found: Explanation) -> Html:
+    """Draw the weights of clusters before and after, with two standard errors of the change."""
+    changes = np.nan_to_num(found.weight_changes)
+    errors = np.nan_to_num(found.weight_errors)
+    order = np.argsort(-np.abs(changes) / np.maximum(errors, 1e-12), kind="stable")[:MOST_BARS]
+    most = float(max((found.weights + np.maximum(changes, 0) + 2 * errors).max(), 1e-12))
+    left, room, line = 46.0, WIDTH - 150.0, 30.0
+    parts = []
+    for row, k in enumerate(np.sort(order)):
+        top = 8 + row * line
+        before, after = float(found.weights[k]), max(float(found.weights[k] + changes[k]), 0.0)
+        beyond = abs(changes[k]) > 2 * errors[k]
+        tone = (_RISEN if changes[k] > 0 else _FALLEN) if beyond else _SOFT
+        low, high = (left + room * max(after + side * 2 * errors[k], 0.0) / most for side in (-1, 1))
+        middle = f"{top + 17:.1f}"
+        parts += [
+            element("text", int(k), x=left - 10, y=f"{top + 16:.1f}", text_anchor="end"),
+            element("rect", x=left, y=top, width=f"{room * before / most:.1f}", height=9, fill="#cfd6df"),
+            element("rect", x=left, y=top + 12, width=f"{room * after / most:.1f}", height=9, fill=tone),
+            element(
+                "line", x1=f"{low:.1f}", x2=f"{high:.1f}", y1=middle, y2=middle, stroke="#1d2430", stroke_width=1.5
+            ),
+            element("text", f"{changes[k]:+.2%}", x=f"{max(high, left + room * before / most) + 8:.1f}", y=top + 16),
+        ]
+    return picture("Weights of the clusters before and after", int(16 + line * len(order)), parts)
+
+
+def draw_moves(found: Explanation, units: Floats) -> Html:
+    """Draw centroids, arrows to where some have moved, and new places, on the axes along which centroids differ."""
+    centers = found.centers / units
+    middle = centers.mean(axis=0)
+    axes = main_axes(centers - middle)
+    places = [cause.place / units for cause in found.causes if cause.place is not None]
+    every = (np.array([*centers, *places]) - middle) @ axes.T
+    low, high = every.min(axis=0), every.max(axis=0)
+    margin = 34.0
+    zoom = float(np.min((np.array([WIDTH, HEIGHT]) - 2 * margin) / np.maximum(high - low, 1e-12)))
+    shift = (np.array([WIDTH, HEIGHT]) - zoom * (low + high)) / 2
+    at = every * zoom + shift
+    at[:, 1] = HEIGHT - at[:, 1]
+    parts = []
+    for number, (x, y) in enumerate(at[: len(centers)]):
+        radius = f"{8 + 14 * np.sqrt(min(1.0, float(found.weights[number]))):.1f}"
+        circle = {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": radius, "fill": color(number), "fill_opacity": "0.8"}
+        parts.append(element("circle", **circle))
+        parts.append(element("text", number, x=f"{x:.1f}", y=f"{y + 4.5:.1f}", text_anchor="middle", class_="on"))
+    index = len(centers)
+    for cause in found.causes:
+        if cause.place is None:
+            continue
+        x, y = at[index]
+        index += 1
+        if cause.kind == "move" and cause.cluster is not None:
+            parts.append(_arrow(at[cause.cluster], np.array([x, y])))
+        else:
+            star = {"x": f"{x:.1f}", "y": f"{y + 8:.1f}", "text_anchor": "middle"}
+            parts.append(
+                element("text", "★", element("title", cause.words()), style=f"font-size:24px;fill:{_RISEN}", **star)
+            )
+    return picture("Map of the clusters, those that moved, and new ones", HEIGHT, parts)
+
+
+def draw_witness(found: WitnessMap) -> Html:
+    """Draw where rows have come, in red, and gone, in blue, as squares."""
+    rows, columns = found.heights.shape
+    width, height = WIDTH / columns, HEIGHT / rows
+    limit = float(np.abs(found.heights).max()) or 1.0
+    parts = []
+    for row, column in np.argwhere(np.abs(found.heights) > _FAINT * limit):
+        share = float(found.heights[row, column]) / limit
+        parts.append(
+            element(
+                "rect",
+                x=f"{column * width:.2f}",
+                y=f"{HEIGHT - (row + 1) * height:.2f}",
+                width=f"{width:.2f}",
+                height=f"{height:.2f}",
+                fill=_RISEN if share > 0 else _FALLEN,
+                fill_opacity=f"{abs(share):.2f}",
+                shape_rendering="crispEdges",  # else seams show between squares
+            )
+        )
+    frame = element("rect", x=0, y=0, width=WIDTH, height=HEIGHT, fill="none", class_="axis")
+    return picture("Where rows came and went", HEIGHT, [parts, frame])
+
+
+def draw_pvalues(series: DriftSeries) -> Html:
+    """Draw the adjusted p-values of windows, in their order, on a logarithmic axis."""
+    values = np.maximum(series.adjusted, _LEAST_PVALUE)
+    least = min(float(values.min()), series.level) / 3
+    left, right, top, bottom, height = 58.0, WIDTH - 14.0, 14.0, 210.0, 236
+
+    def across(place: float) -> float:
+        return left + (right - left) * (place + 0.5) / len(values)
+
+    def down(value: float) -> float:
+        return top + (bottom - top) * float(np.log(value) / np.log(least))
+
+    level = f"{down(series.level):.1f}"
+    parts = [
+        element("line", x1=left, x2=right, y1=level, y2=level, stroke=_SOFT, stroke_dasharray="5 4"),
+        element("text", f"{series.level:g}", x=left - 8, y=f"{down(series.level) + 4:.1f}", text_anchor="end"),
+        element("text", "1", x=left - 8, y=f"{top + 4:.1f}", text_anchor="end"),
+        element("text", f"{least:.0e}", x=left - 8, y=f"{bottom + 4:.1f}", text_anchor="end"),
+        element("line", x1=left, x2=left, y1=top, y2=bottom, class_="axis"),
+        element("line", x1=left, x2=right, y1=bottom, y2=bottom, class_="axis"),
+    ]
+    for place, (value, drifted, name) in enumerate(zip(values, series.drifted, series.names, strict=True)):
+        dot = {"cx": f"{across(place):.1f}", "cy": f"{down(value):.1f}", "r": 4, "fill": _RISEN if drifted else _FALLEN}
+        parts.append(element("circle", element("title", f"{name}: {value:.2g}"), **dot))
+    for place in (0, len(values) - 1) if len(values) > 1 else (0,):
+        anchor = "start" if place == 0 else "end"
+        x = left if place == 0 else right
+        parts.append(element("text", series.names[place], x=x, y=height - 6, text_anchor=anchor, class_="small"))
+    return picture("Adjusted p-values of the windows", height, parts)
+
+
+def _arrow(begin: Floats, end: Floats) -> Html:
+    way = end - begin
+    length = max(float(np.hypot(*way)), 1e-9)
+    along, aside = way / length, np.array([-way[1], way[0]]) / length
+    head = [end, end - 9 * along + 4 * aside, end - 9 * along - 4 * aside]
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in head)
+    line = {"x1": f"{begin[0]:.1f}", "y1": f"{begin[1]:.1f}", "x2": f"{end[0]:.1f}", "y2": f"{end[1]:.1f}"}
+    return element("g", element("line", **line, stroke="#1d2430", stroke_width=2), element("polygon", points=points))

@@ -1,0 +1,121 @@
+"""The page of a drift: whether there is one, weights then and now, clusters that moved, where rows came and went."""
+
+from __future__ import annotations
+
+import qckm
+from qckm.drift.explanation import Explanation
+from qckm.drift.maps import witness_map
+from qckm.drift.result import MEANINGS, Drift, format_pvalue
+from qckm.drift.windows import DriftSeries
+from qckm.report import drift_charts
+from qckm.report.html import Html, element
+from qckm.report.page import head, section
+
+_RESOLUTION = 56
+_VERDICTS = {True: "There is drift.", False: "No drift was found."}
+
+
+def render_drift(found: Drift | DriftSeries, names: tuple[str, str] = ("the first window", "the second")) -> str:
+    """Return the report of a comparison as one HTML page.
+
+    Parameters
+    ----------
+    found : Drift or DriftSeries
+    names : pair of str
+        What the two windows are called; of a series, the second is what all are compared with.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import numpy as np, qckm
+    >>> op = qckm.SketchOperator.draw(n_features=2, n_frequencies=50, scale=1.0, random_state=0)
+    >>> a, b = (op.sketch(np.random.default_rng(seed).normal(size=(1000, 2))) for seed in range(2))
+    >>> "No drift was found." in render_drift(qckm.compare(a, b))
+    True
+    """
+    body = _series(found, names[1]) if isinstance(found, DriftSeries) else _pair(found, names)
+    title = "qckm: drift"
+    parts = [*body, element("p", f"Made by qckm {qckm.__version__}.", class_="soft")]
+    page = element("html", head(title), element("body", element("main", parts)), lang="en")
+    return f"<!doctype html>\n{page}\n"
+
+
+def _pair(found: Drift, names: tuple[str, str]) -> list[Html | None]:
+    explanation = found.explanation
+    plane = found.before.operator.n_features == 2
+    blocks = "" if found.n_blocks == (1, 1) else f", in {found.n_blocks[0]} and {found.n_blocks[1]} blocks"
+    reference = f" The reference has {found.reference_rows:,} rows." if found.reference_rows else ""
+    words = (
+        f"p = {format_pvalue(found.pvalue)}, at a level of {found.level:g}, for {found.before.count:,} and "
+        f"{found.after.count:,} rows{blocks}. Statistic: {found.statistic_name}, {found.statistic:.3g} "
+        f"({MEANINGS[found.statistic_name]}).{reference}"
+    )
+    notes = [element("p", note[0].upper() + note[1:]) for note in found.notes]
+    witness = None
+    if plane:
+        picture = drift_charts.draw_witness(witness_map(found, _RESOLUTION))
+        witness = section("Where rows came and went", picture, "Red: more rows than before. Blue: fewer.")
+    return [
+        element("h1", "Drift"),
+        element("p", f"{names[0]}, then {names[1]}", class_="soft"),
+        section(_VERDICTS[found.drifted], [element("p", words), notes], kind=_kind(found.drifted)),
+        None if explanation is None else _changes(explanation),
+        None if explanation is None else _clusters(explanation, found),
+        witness,
+    ]
+
+
+def _changes(found: Explanation) -> Html:
+    words = [line.split(". ", 1)[-1] for line in found.lines()]
+    items = [element("li", one[0].upper() + one[1:] + ".") for one in words]
+    return section(
+        "What has changed", element("ol" if found.causes else "ul", items), "The least likely by chance first."
+    )
+
+
+def _clusters(found: Explanation, drift: Drift) -> Html:
+    few = f" The {drift_charts.MOST_BARS} that changed most." if len(found.weights) > drift_charts.MOST_BARS else ""
+    weights = section(
+        "Weights then and now",
+        drift_charts.draw_weights(found),
+        "Grey, above: before. Below: after, at fixed centres; red or blue where the change is beyond two standard "
+        f"errors.{few}",
+    )
+    moves = section(
+        "Clusters",
+        drift_charts.draw_moves(found, drift.before.operator.units),
+        "The two directions in which the centroids differ most. Arrows: moved. Stars: new.",
+    )
+    return element("div", weights, moves, class_="pair")
+
+
+def _series(found: DriftSeries, against: str) -> list[Html | None]:
+    drifted = int(found.drifted.sum())
+    words = (
+        f"{drifted} of {len(found.drifts)} windows differ from {against}. Of those that are said to, a share of at "
+        f"most {found.level:g} does not, on average (Benjamini and Hochberg)."
+    )
+    rows = [element("tr", [element("th", name) for name in ("window", "rows", "p-value", "adjusted", "")])]
+    for name, drift, adjusted, said in zip(found.names, found.drifts, found.adjusted, found.drifted, strict=True):
+        cells = [
+            name,
+            f"{drift.after.count:,}",
+            format_pvalue(drift.pvalue),
+            format_pvalue(adjusted),
+            "drift" if said else "",
+        ]
+        rows.append(element("tr", [element("td", cell) for cell in cells]))
+    return [
+        element("h1", "Drift"),
+        element("p", f"{len(found.drifts)} windows, compared with {against}", class_="soft"),
+        section(_VERDICTS[drifted > 0], element("p", words), kind=_kind(drifted > 0)),
+        section("p-values", drift_charts.draw_pvalues(found), "Adjusted, in the order of the windows. Red: drift."),
+        section("Windows", element("div", element("table", rows), class_="wide")),
+    ]
+
+
+def _kind(drifted: bool) -> str:
+    return f"verdict {'poor' if drifted else 'good'}"

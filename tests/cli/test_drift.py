@@ -1,0 +1,82 @@
+"""`qckm drift`: 0 where nothing changed, 1 where something did, 2 where something is wrong."""
+
+import json
+
+import numpy as np
+import pytest
+
+import qckm
+
+
+@pytest.fixture
+def windows(folder):
+    op = qckm.SketchOperator.draw(2, 50, 2.0, random_state=0)
+    rows, rng = np.load("rows.npy"), np.random.default_rng(1)
+    op.sketch(rows[:1500]).save("monday.qckm")
+    op.sketch(rows[1500:]).save("tuesday.qckm")
+    op.sketch(rows[1500:] + 0.7).save("wednesday.qckm")
+    for hour in range(8):
+        op.sketch(rows[rng.integers(3000, size=600)] + 0.9 * (hour == 5)).save(f"hour-{hour}.qckm")
+    op.empty().save("none.qckm")
+    qckm.SketchOperator.draw(2, 50, 2.0, random_state=1).sketch(rows).save("other.qckm")
+    return folder
+
+
+def test_the_exit_code_is_the_answer(windows, qckm_):
+    code, out, _ = qckm_("drift", "monday.qckm", "tuesday.qckm")
+    assert code == 0
+    assert out.startswith(b"no drift found: p = ")
+    code, out, _ = qckm_("drift", "monday.qckm", "wednesday.qckm")
+    assert code == 1
+    assert out.startswith(b"drift: p = ")
+    assert qckm_("drift", "monday.qckm", "wednesday.qckm", "--quiet") == (1, b"", "")
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (("monday.qckm", "missing.qckm"), "No such file"),
+        (("monday.qckm", "none.qckm"), "a sketch of none"),
+        (("monday.qckm", "other.qckm"), "Cannot compare"),
+        (("monday.qckm",), "Expected two sketches"),
+        (("monday.qckm", "tuesday.qckm", "--level", "0"), "--level"),
+        (("monday.qckm", "tuesday.qckm", "--statistic", "whitened"), "a reference"),
+        (("monday.qckm", "tuesday.qckm", "-k", "3", "--model", "m.json"), "got both"),
+        (("monday.qckm", "rows.csv"), "rows.csv"),
+        (("gone-*.qckm", "--against", "monday.qckm"), "no file of that pattern"),
+    ],
+)
+def test_what_is_wrong_is_two(windows, qckm_, words, said):
+    code, out, err = qckm_("drift", *words)
+    assert (code, out) == (2, b"")
+    assert said in err
+
+
+def test_a_reference_and_clusters_explain(windows, qckm_):
+    np.save("sample.npy", np.load("rows.npy")[:2000])
+    words = ("monday.qckm", "wednesday.qckm", "--reference", "sample.npy", "-k", 3)
+    code, out, _ = qckm_("drift", *words, "--json", "--report", "drift.html", "--plot", "where.png")
+    found = json.loads(out)
+    assert code == 1
+    assert (found["statistic_name"], found["reference_rows"]) == ("whitened", 2000)
+    assert found["explanation"]["causes"]
+    page = (windows / "drift.html").read_text()
+    assert "Weights then and now" in page
+    assert "Where rows came and went" in page
+    assert (windows / "where.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_many_windows_are_a_table(windows, qckm_):
+    against = ("--against", "monday.qckm", "--against", "tuesday.qckm")
+    code, out, _ = qckm_("drift", "hour-*.qckm", *against, "--plot", "p.svg", "--report", "r.html")
+    lines = out.decode().splitlines()
+    assert code == 1
+    assert [line.split()[0] for line in lines if line.endswith("drift")] == ["hour-5"]
+    assert b"<svg" in (windows / "p.svg").read_bytes()
+    assert "1 of 8 windows differ" in (windows / "r.html").read_text()
+
+
+def test_parts_change_sides(windows, qckm_):
+    code, out, _ = qckm_("drift", "hour-[0-3].qckm", "--against", "hour-[4-7].qckm", "--blocks", "--json")
+    assert code == 0
+    assert json.loads(out)["blocks"] == [4, 4]

@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import qckm
+from qckm.decoding.remarks import out_of_reach, remarks_on
+
+
+@pytest.fixture
+def sketch(rng):
+    op = qckm.SketchOperator.draw(2, 20, scale=2.0, random_state=0, feature_names=("age", "income"))
+    return op.sketch(rng.normal(size=(100, 2)))
+
+
+SPREAD_OUT = np.array([[-3.0, 1.0], [3.0, -1.0], [0.0, 4.0]])
+THIRDS = np.full(3, 1 / 3)
+
+
+def test_nothing_is_said_where_nothing_is_odd(sketch):
+    assert remarks_on(sketch, SPREAD_OUT, THIRDS, distinct_rows=3) == ()
+
+
+def test_centroids_in_one_place_are_told(sketch):
+    (words,) = remarks_on(sketch, SPREAD_OUT[[0, 0, 2]], THIRDS)
+    assert "3 centroids are in 2 places" in words
+
+
+def test_centroids_without_rows_are_told(sketch):
+    (words,) = remarks_on(sketch, SPREAD_OUT, np.array([0.6, 0.4, 0.0]))
+    assert "1 of 3 centroids have no rows" in words
+
+
+def test_a_column_beside_which_no_other_counts_is_told_by_its_name(sketch):
+    (words,) = remarks_on(sketch, SPREAD_OUT * [1, 1000], THIRDS)
+    assert "'income' makes up 100.00%" in words
+
+
+def test_a_column_of_a_large_unit_counts_in_that_unit(rng):
+    op = qckm.SketchOperator.draw(2, 20, scale=2.0, units=[1, 1000], random_state=0)
+    assert remarks_on(op.sketch(rng.normal(size=(100, 2))), SPREAD_OUT * [1, 1000], THIRDS) == ()
+
+
+def test_fewer_rows_than_clusters_are_told(sketch):
+    (words,) = remarks_on(sketch, SPREAD_OUT, THIRDS, distinct_rows=2)
+    assert "2 distinct rows" in words
+
+
+def test_centroids_where_rows_were_clipped_are_a_doubt(rng):
+    op = qckm.SketchOperator.draw(2, 20, scale=0.01, random_state=0)
+    edge = op.reach[1]
+    sketch = op.sketch(np.concatenate([rng.normal(size=(50, 2)) * edge / 9, np.full((50, 2), 9.0) * edge]))
+    assert out_of_reach(sketch, np.stack([edge, -edge / 2]))
+    assert not out_of_reach(sketch, np.stack([edge / 2, -edge / 2]))
+
+
+def test_a_fit_tells_of_rows_that_are_all_alike():
+    with pytest.warns(ConvergenceWarning, match="Only 1 of 3"):
+        km = qckm.CompressiveKMeans(3, random_state=0).fit(np.ones((50, 2)))
+    assert any("3 centroids are in 1 places" in words for words in km.remarks_)
+    assert any("1 distinct rows" in words for words in km.remarks_)
