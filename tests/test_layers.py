@@ -19,6 +19,7 @@ LAYERS = [
     "sources",
     "sketch",
     "sensor",
+    "privacy",
     "planning",
     "decoding",
     "models",
@@ -82,7 +83,7 @@ def test_importing_qckm_needs_no_extra():
     """Only the core dependencies: the extras, and what test machines have besides, stay out."""
     code = """
 import importlib.abc, sys
-EXTRAS = {"matplotlib", "pandas", "polars", "dask", "pyspark", "ray", "cupy", "torch", "duckdb"}
+EXTRAS = {"matplotlib", "pandas", "polars", "dask", "pyspark", "ray", "cupy", "torch", "duckdb", "opendp"}
 class Absent(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in EXTRAS:

@@ -14,6 +14,7 @@ from qckm.sketch.files import load
 from qckm.sources import engine_rows
 
 if TYPE_CHECKING:
+    from qckm import privacy
     from qckm.decoding.calibration import Calibration, calibrate
     from qckm.decoding.decode import Clustering, decode
     from qckm.decoding.selection import ClusterCount, choose_n_clusters
@@ -57,6 +58,7 @@ __all__ = [
     "load",
     "load_model",
     "open_source",
+    "privacy",
     "signatures",
     "sketch_batches",
     "sketch_by",
@@ -103,6 +105,8 @@ engine_rows.register({"dask": "dask", "pyspark": "spark", "ray": "ray", engine_r
 
 def __getattr__(name: str) -> Any:
     """Import what takes seconds to import only for those who ask for it."""
+    if name == "privacy":
+        return importlib.import_module("qckm.privacy")
     if name in _LATE:
         return getattr(importlib.import_module(_LATE[name]), name)
     raise AttributeError(f"module 'qckm' has no attribute {name!r}")

@@ -10,7 +10,9 @@ import warnings
 from typing import Literal
 
 # What a remedy is about, where it looks different on the command line, which adds its own words (cli/error_hints.py).
-Topic = Literal["bad rows", "checkpoint", "columns", "frequencies", "model", "operator", "output", "sketch"]
+Topic = Literal[
+    "bad rows", "checkpoint", "columns", "frequencies", "model", "operator", "output", "public operator", "sketch"
+]
 
 
 class QckmError(ValueError):
@@ -81,6 +83,10 @@ class MessageError(QckmError):
 
 class DecodeError(QckmError):
     """A sketch that cannot be decoded as asked."""
+
+
+class PrivacyError(QckmError):
+    """What cannot be protected as asked: rows without a bound, an operator that tells of rows, a budget of nothing."""
 
 
 class MissingExtraError(QckmError, ImportError):

@@ -139,3 +139,17 @@ def test_the_example_of_the_docs_compiles_and_sends(tmp_path):
     message = wire.loads(sent)
     assert (message.device, message.sequence, message.rows) == (5, 0, 65535)
     assert wire.sketch_of(message, op) == op.sketch(np.array([[7.0, -8.0, 9.0]]), [65535])
+
+
+def test_a_private_report_is_that_of_python(tmp_path):
+    op = operator()
+    reporter = qckm.privacy.LocalReporter(op, epsilon=6.0, device=9)
+    words = np.random.default_rng(0).integers(2**32, size=2 * reporter.n_bits, dtype=np.uint32)
+    body = f"""static uint8_t m[QCKM_LOCAL_BYTES({reporter.n_bits}u)]; int16_t row[3] = {{1200, -2, 30000}};
+    size_t i, n;
+    const uint32_t words[] = {{{", ".join(f"{word}u" for word in words)}}};
+    n = qckm_local_report(row, {reporter.kept}u, {reporter.n_bits}u, words, 9, 0, m);
+    for (i = 0; i < n; i++) {{ printf("%02x", m[i]); }}
+    printf(" %u", (unsigned)qckm_local_report(row, 0x80000000u, 1u, words, 9, 0, m));"""
+    expected = reporter.report([1200.0, -2.0, 30000.0], words.astype("<u4").tobytes())
+    assert run_c(tmp_path, render_c(op), body) == f"{expected.hex()} 0"

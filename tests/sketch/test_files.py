@@ -146,8 +146,8 @@ def test_the_error_names_the_file(tmp_path):
 
 def test_another_version_is_named(sketch):
     data = bytearray(files.dumps(sketch))
-    data[8] = 2
-    with pytest.raises(FileError, match="version 1, got 2"):
+    data[8] = 3
+    with pytest.raises(FileError, match="version 1 or 2, got 3"):
         files.loads(bytes(data))
 
 

@@ -20,6 +20,7 @@ VERBS = {
     "sketch": "Sketch data in one pass; no row is kept.",
     "operator": "Make one operator for many places, so that their sketches merge.",
     "merge": "Add sketches.",
+    "privatize": "Add noise to a sketch, so that it may be published.",
     "subtract": "Take sketches out of another: forget rows, or cut a window.",
     "decode": "Find K centroids from a sketch, alone or with some rows.",
     "drift": "Tell whether windows are alike, and what has changed.",

@@ -36,7 +36,7 @@ def search_from_scratch(search: Search, model: SketchModel, n_clusters: int, n_a
         goal = goal or expected_misfit(model, found, True, search.rng).goal
         found = search.swap(found, goal)
         if best is None or found.misfit < best.equal.misfit:
-            best = _finish(search, model, found, n_axes, goal)
+            best = finish(search, model, found, n_axes, goal)
     return best
 
 
@@ -44,7 +44,7 @@ def begin_at(search: Search, model: SketchModel, start: Floats, n_axes: int) -> 
     """Fit clusters from points (K, n) on, and search further from there."""
     seeded = search.fit(search.weigh(*search.round(start, search.fine)), LONG)
     goal = expected_misfit(model, seeded, True, search.rng).goal
-    return _finish(search, model, search.swap(seeded, goal), n_axes, goal)
+    return finish(search, model, search.swap(seeded, goal), n_axes, goal)
 
 
 def choose_n_axes(search: Search, n_clusters: int) -> int:
@@ -54,7 +54,7 @@ def choose_n_axes(search: Search, n_clusters: int) -> int:
     return int(min(MOST_AXES, n - 1, max(0, room // n)))
 
 
-def _finish(search: Search, model: SketchModel, found: Mixture, n_axes: int, goal: float) -> Attempt:
+def finish(search: Search, model: SketchModel, found: Mixture, n_axes: int, goal: float) -> Attempt:
     """Fit to the end, give clusters widths of their own, and axes if that is not enough to explain the sketch.
 
     More unknowns should leave less than `goal`, which is for a shared width; how much less is only worked out when it

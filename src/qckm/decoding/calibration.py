@@ -12,7 +12,7 @@ products with the matrix of contributions alone. What is left of the sketch is �
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,8 @@ from qckm.sources.rows import as_rows, as_weights, require_finite, require_names
 # ρ: how much a total may be missed, against how much weights may move. A total's share of the variance below this is
 # left alone. Hardly matters (python -m decoder constants).
 RIDGE = 0.1
+# By so much the ridge of a private sketch is lowered at a time.
+_LOWERED = 4.0
 # Newton's method stops where the misfit's gradient is this share of the first.
 _TOLERANCE = 0.05
 # Points that can reproduce a sketch take four to six steps. More are for those that cannot, and of no use to them.
@@ -100,7 +102,7 @@ def calibrate(sketch: Sketch, rows: npt.ArrayLike, sample_weight: npt.ArrayLike 
         raise RowsError("Expected some sample_weight > 0, got zeros only.")
     contributions = contributions_of(sketch.operator, sample)
     with one_thread():
-        found = solve(contributions, sketch.values(), prior / prior.sum())
+        found = solve(contributions, sketch.values(), prior / prior.sum(), added=sketch.noise_variance)
     calibration = found.on(sketch)
     if not calibration.matched:
         missed = calibration.residual / calibration.expected
@@ -130,6 +132,7 @@ class Solution:
     left: Floats
     variance: float
     size_before: float  # of the sample as it was
+    added: float = 0.0  # what the noise of a private sketch adds, squared, over all measurements
 
     @property
     def effective_size(self) -> float:
@@ -143,7 +146,7 @@ class Solution:
 
     def noise(self, count: float) -> float:
         """Return what the sketch of `count` rows is off its expectation, squared, on average."""
-        return self.variance / count
+        return self.variance / count + self.added
 
     def expected(self, count: float) -> float:
         """Return what as many rows drawn at random would leave, on average, of the sketch of `count` rows."""
@@ -164,10 +167,31 @@ class Solution:
 
 
 def solve(
-    contributions: Contributions | GpuContributions, z: Floats, prior: Floats, tolerance: float | None = None
+    contributions: Contributions | GpuContributions,
+    z: Floats,
+    prior: Floats,
+    tolerance: float | None = None,
+    added: float = 0.0,
 ) -> Solution:
-    """Return the weights for points of these contributions that reproduce z, near a prior of sum 1."""
-    ridge, tolerance = RIDGE, _TOLERANCE if tolerance is None else tolerance
+    """Return the weights for points of these contributions that reproduce z, near a prior of sum 1.
+
+    Noise of a private sketch, of variance `added` in each measurement, is not to be reproduced. Were the points drawn
+    from all rows, P of them, their own sketch would be off by Cov/P, and the best linear estimate of the weights has
+    the ridge P·added. Points that were not may be further off: the ridge is lowered until they reproduce the sketch
+    within its noise.
+    """
+    ridge = max(RIDGE, added / float(prior @ prior))
+    while True:
+        found = _solve(contributions, z, prior, ridge, _TOLERANCE if tolerance is None else tolerance)
+        if ridge <= RIDGE or found.residual <= added * z.size:
+            return replace(found, added=added * z.size)
+        ridge = max(RIDGE, ridge / _LOWERED)
+
+
+def _solve(
+    contributions: Contributions | GpuContributions, z: Floats, prior: Floats, ridge: float, tolerance: float
+) -> Solution:
+    """Return the weights at one ridge."""
     with np.errstate(divide="ignore"):
         start = np.log(prior)
     multipliers, tilt = np.zeros(z.size), np.zeros(len(prior))

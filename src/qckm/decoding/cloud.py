@@ -69,7 +69,10 @@ class Cloud:
         shares = np.full(len(points), 1 / len(points)) if prior is None else prior / prior.sum()
         z = sketch.values().reshape(-1, sketch.operator.n_frequencies)[:, which].ravel()
         return cls(
-            sketch, points, shares, solve(contributions_of(sketch.operator, points, which), z, shares, tolerance)
+            sketch,
+            points,
+            shares,
+            solve(contributions_of(sketch.operator, points, which), z, shares, tolerance, sketch.noise_variance),
         )
 
     @classmethod

@@ -159,7 +159,11 @@ def _decode_matched(task: Task) -> Clustering:
     found, octave, distinct = decode_rows(task), None, None
     if found is not None and task.rows is not None:
         distinct = len(np.unique(task.rows.rows, axis=0))
-    if found is None:
+    if found is None and task.sketch.private and task.start is None:
+        from qckm.decoding.private import decode_private
+
+        found, octave = decode_private(task)
+    elif found is None:
         octave, fitted = _fit_at_best_scale(task)
         found = decode_gaussians(task, fitted)
     centers, shares, widths = found.centroids

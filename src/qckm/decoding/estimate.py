@@ -84,14 +84,16 @@ def _by_chance(cloud: Cloud, function: Floats, rng: np.random.Generator) -> tupl
     z = cloud.sketch.values().reshape(-1, operator.n_frequencies)[:, which].ravel()
     kept = np.ascontiguousarray(matrix[:, ~held_out])
     shares = cloud.prior[chosen] / cloud.prior[chosen].sum()
-    weights = solve(Contributions(kept, 1), z[~held_out], shares).weights
+    added = cloud.sketch.noise_variance
+    weights = solve(Contributions(kept, 1), z[~held_out], shares, added=added).weights
     asked = _some(int(held_out.sum()), _PREDICTED, rng)
     values = matrix[:, held_out][:, asked]
     misses = z[held_out][asked] - weights @ values
     unexplained = float((weights @ _unexplained(kept, weights, values) ** 2).mean())
     weights = cloud.weights[chosen] / cloud.weights[chosen].sum()
     left = weights @ _unexplained(matrix, weights, function[chosen, np.newaxis])[:, 0] ** 2
-    return float((misses**2).mean()) / max(unexplained, 1e-300), float(left)
+    missed = max(float((misses**2).mean()) - added, 0.0)  # the noise of a private sketch is nobody's miss
+    return missed / max(unexplained, 1e-300), float(left)
 
 
 def _some(size: int, most: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:

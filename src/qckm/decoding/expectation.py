@@ -4,6 +4,9 @@ The sketch of N rows is off its expectation e = E q by noise of covariance Cov(q
 its unknowns let it: what is left is the part across the mixture's tangent space. Measurements at low frequencies say
 much the same, so a few unknowns can follow most of their noise; counting unknowns and measurements would expect several
 times the misfit that there is, and take wrong clusters for right. So both are computed, from rows drawn of the mixture.
+
+The noise of a private sketch comes on top, of the same variance v in every measurement and independent of all: what is
+left of it is v for each direction across the tangent space.
 """
 
 from __future__ import annotations
@@ -64,13 +67,18 @@ def expected_misfit(model: SketchModel, mixture: Mixture, shared_width: bool, rn
     if _too_many(model, mixture):
         return Expectation(0.0, 0.0, slight)
     drawn = model.contributions(mixture.draw(_ROWS, rng))
-    left = _across(_tangents(model, mixture, shared_width), drawn)
+    tangents = _tangents(model, mixture, shared_width)
+    basis, _ = _basis(tangents / np.maximum(np.linalg.norm(tangents, axis=1, keepdims=True), 1e-300))
+    left = _across(basis, drawn)
     products = left @ left.T
     squares = np.diag(products)
     # The trace of the covariance, and that of its square from the products of different rows.
     trace = squares.mean()
     of_square = ((products**2).sum() - (squares**2).sum()) / (len(left) * (len(left) - 1))
-    return Expectation(float(trace) / model.count, float(np.sqrt(2 * of_square)) / model.count, slight)
+    by_rows, by_rows_squared, added = float(trace) / model.count, float(of_square) / model.count**2, model.added
+    free = max(model.n_measurements - len(basis), 0)
+    variance = 2 * (by_rows_squared + 2 * added * by_rows + added**2 * free)
+    return Expectation(by_rows + added * free, float(np.sqrt(variance)), slight)
 
 
 def _slight(model: SketchModel) -> float:
@@ -105,10 +113,8 @@ def _tangents(model: SketchModel, mixture: Mixture, shared_width: bool) -> Float
     return np.concatenate([part.reshape(len(part), -1) for part in found])
 
 
-def _across(tangents: Floats, contributions: Floats) -> Floats:
-    """Return the part of contributions (rows, 2·m), about their mean, that is across the tangents."""
-    sizes = np.maximum(np.linalg.norm(tangents, axis=1, keepdims=True), 1e-300)
-    basis, _ = _basis(tangents / sizes)
+def _across(basis: Floats, contributions: Floats) -> Floats:
+    """Return the part of contributions (rows, 2·m), about their mean, that is across orthonormal directions."""
     centred = contributions - contributions.mean(axis=0)
     return np.asarray(centred - (centred @ basis.T) @ basis)
 

@@ -34,7 +34,8 @@ class SketchModel:
     origin: Floats
     length: Floats  # (n,)
     spread: float  # one of these coordinates, in units
-    noise: float  # E‖z − E z‖², the sampling noise of a sketch of so many rows
+    noise: float  # E‖z − E z‖², the sampling noise of a sketch of so many rows, and the noise of a private one
+    added: float  # the latter's variance, a measurement
     mean: Floats  # where the data are, (n,) …
     deviation: Floats  # … and how far they reach
 
@@ -74,6 +75,7 @@ class SketchModel:
             length=length,
             spread=spread_of_one,
             noise=sketch.sampling_noise() * sketch.count / count,
+            added=sketch.noise_variance,
             mean=(mean - operator.origin) / length,
             deviation=deviation / length,
         )
@@ -101,8 +103,8 @@ class SketchModel:
         return values.reshape(len(points), -1)
 
     def energy(self) -> float:
-        """Return ‖z‖²."""
-        return float((self.waves.z[:, : self.n_frequencies] ** 2).sum())
+        """Return ‖z‖², without what the noise of a private sketch adds to it."""
+        return float((self.waves.z[:, : self.n_frequencies] ** 2).sum()) - self.added * self.n_measurements
 
     def objective(self, residual: Floats) -> float:
         """Return the squared norm of a residual (2, m), over what was measured."""

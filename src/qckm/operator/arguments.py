@@ -68,6 +68,21 @@ def as_extent(extent: npt.ArrayLike, n: int) -> Floats:
     return reach
 
 
+def as_ranges(lower: npt.ArrayLike, upper: npt.ArrayLike, n: int | None = None) -> tuple[Floats, Floats]:
+    """Return what columns may be, lower (n,) < upper (n,); without n, as many as there are numbers."""
+    if n is None:
+        n = max(np.size(lower), np.size(upper))
+    low, high = per_feature("lower", lower, n, 0.0), per_feature("upper", upper, n, 0.0)
+    if not (low < high).all():
+        wrong = int(np.flatnonzero(~(low < high))[0])
+        raise OperatorError(
+            f"Expected lower < upper, got {low[wrong]:g} and {high[wrong]:g} in feature {wrong}: leave out columns "
+            "that are constant."
+        )
+    require_lengths("ranges", high - low)
+    return low, high
+
+
 def as_names(names: Sequence[str] | None, n: int) -> tuple[str, ...] | None:
     """Return n different names, or None."""
     if names is None:

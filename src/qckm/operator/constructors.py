@@ -1,4 +1,4 @@
-"""The ways to make an operator: drawn at random, of frequencies of one's own, of a seed."""
+"""The ways to make an operator: drawn at random, from public ranges, of frequencies of one's own, of a seed."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from qckm.common.random import RandomStateLike, as_generator
 from qckm.errors import OperatorError
 from qckm.kernels import reference as kernel
 from qckm.operator import drawing, seeded, signatures
+from qckm.operator import ranges as public
 from qckm.operator.arguments import (
     as_count,
     as_extent,
     as_names,
     as_origin,
+    as_ranges,
     as_scale,
     as_steps,
     as_units,
     per_frequency,
     require_lengths,
 )
+from qckm.operator.frequency_count import choose_n_frequencies
 from qckm.operator.laws import Law, get_law
 from qckm.operator.operator import Operator
 from qckm.operator.request import Dither, OperatorRequest, draw_dither
@@ -100,6 +103,69 @@ class ConstructedOperator(Operator):
         drawn, note = drawing.draw(request, law, frequencies, octaves, as_generator(random_state))
         start = as_origin(origin, drawn.steps)
         return cls(*drawn, start, signature, dither, note, request.scale, sizes, as_names(feature_names, n))
+
+    @classmethod
+    def from_ranges(
+        cls,
+        lower: npt.ArrayLike,
+        upper: npt.ArrayLike,
+        n_clusters: int,
+        n_frequencies: int | None = None,
+        octaves: int | None = None,
+        law: str | Law = public.LAW,
+        signature: SignatureLike = "one-bit",
+        dither: Dither = "paired",
+        units: npt.ArrayLike | None = None,
+        random_state: RandomStateLike = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> Self:
+        """Draw an operator from what the columns may be, and look at no row.
+
+        The origin is the middle of the ranges. Clusters are at most as wide as K of them that fill the ranges, and may
+        be much narrower: frequencies are measured at several scales, and decoding takes what suits. Where ranges are
+        public, so is the operator, and a sketch of it may be released (`qckm.privacy.release`). Values beyond the
+        ranges are clipped, where they are further from the middle than `op.reach`.
+
+        Parameters
+        ----------
+        lower, upper : array-like of shape (n,)
+            The least and the greatest value that each column may have: public knowledge, not the rows' own extremes.
+        n_clusters : int
+            K.
+        n_frequencies : int, optional
+            How many frequencies to measure at each scale; 5nK by default.
+        octaves : int, optional
+            How many scales, each half of the one before; 5 by default, or as many as fit, in one column of many
+            clusters.
+        law : str or Law, default "balanced-radius"
+        signature, dither, random_state, feature_names
+            As those of `draw`.
+        units : array-like of shape (n,), optional
+            The size of a unit of each feature, 1 by default: `upper − lower`, to count each column by its range.
+
+        Returns
+        -------
+        SketchOperator
+
+        Examples
+        --------
+        >>> import qckm
+        >>> op = qckm.SketchOperator.from_ranges([0, 0, 0], [255, 255, 255], n_clusters=10, random_state=0)
+        >>> op.octaves, op.n_frequencies, op.origin
+        (5, 750, array([127.5, 127.5, 127.5]))
+        """
+        low, high = as_ranges(lower, upper)
+        n, K = low.size, as_count("n_clusters", n_clusters)
+        m = choose_n_frequencies(n, K) if n_frequencies is None else as_count("n_frequencies", n_frequencies)
+        sizes, signature, law = as_units(units, n), signatures.get(signature), get_law(law)
+        coarsest = public.coarsest_scale((high - low) / sizes, K)
+        steps = public.choose_steps((high - low) / 2, coarsest * sizes)
+        octaves = public.choose_octaves(steps, coarsest * sizes) if octaves is None else as_count("octaves", octaves)
+        request = _request(n, m, coarsest / 2 ** (octaves - 1), sizes, steps, None, signature, dither)
+        drawn, note = drawing.draw(request, law, "dense", octaves, as_generator(random_state))
+        start = as_origin((low + high) / 2, drawn.steps)
+        names = as_names(feature_names, n)
+        return cls(*drawn, start, signature, dither, note, request.scale, sizes, names, (low, high))
 
     @classmethod
     def from_frequencies(

@@ -14,7 +14,7 @@ from qckm.common.arrays import Array, Floats
 from qckm.common.values import Value
 from qckm.errors import OperatorError
 from qckm.kernels import reference as kernel
-from qckm.operator.arguments import as_names, as_origin, as_steps, as_units, require_codes
+from qckm.operator.arguments import as_names, as_origin, as_ranges, as_steps, as_units, require_codes
 from qckm.operator.octaves import count_octaves
 from qckm.operator.request import Dither
 from qckm.operator.signatures import Signature
@@ -45,6 +45,9 @@ class Operator(Value):
         fingerprint, as no bit depends on it; but decoding does, so operators of unlike units are not equal.
     feature_names : tuple of str, optional
         A note: the columns, in order. Frames with other columns are refused.
+    ranges : pair of ndarray of float64, shape (n,), optional
+        A note: what the columns may be, lower and upper, where the operator was made from public knowledge alone, no
+        row having been looked at (`from_ranges`). It is what a private sketch says of the rows' whereabouts.
     """
 
     frequency_codes: npt.NDArray[np.int16] | StructuredCodes
@@ -57,11 +60,14 @@ class Operator(Value):
     scale: float | None = None
     units: Floats = None  # type: ignore[assignment]  # ones, once made
     feature_names: tuple[str, ...] | None = None
+    ranges: tuple[Floats, Floats] | None = None
 
     def __post_init__(self) -> None:
         n, m = self.frequency_codes.shape
         object.__setattr__(self, "units", as_units(self.units, n))
         object.__setattr__(self, "feature_names", as_names(self.feature_names, n))
+        if self.ranges is not None:
+            object.__setattr__(self, "ranges", as_ranges(*self.ranges, n))
         require_codes(self.frequency_codes, self.dither_codes)
         if self.dither_codes.shape != (m,) or self.steps.shape != (n,) or self.origin.shape != (n,):
             raise OperatorError(
@@ -77,7 +83,14 @@ class Operator(Value):
             raise OperatorError(
                 f"Expected a law's name, and a finite scale > 0 or None, got {self.law!r}, {self.scale!r}."
             )
-        for array in (self.frequency_codes, self.dither_codes, self.steps, self.origin, self.units):
+        for array in (
+            self.frequency_codes,
+            self.dither_codes,
+            self.steps,
+            self.origin,
+            self.units,
+            *(self.ranges or ()),
+        ):
             array.setflags(write=False)
 
     @property

@@ -15,14 +15,15 @@ import numpy as np
 from qckm.common.arrays import Floats
 from qckm.common.blas import one_thread
 from qckm.common.budget import kmeans_runs
+from qckm.operator.frequency_count import choose_n_frequencies
 from qckm.operator.laws import get_law
 from qckm.operator.signatures import Signature
 from qckm.planning.pilot import Pilot
 
+__all__ = ["Settings", "choose_law", "choose_n_frequencies", "choose_settings"]
+
 # Fewer frequencies than so many times the unknowns are few; for so many clusters, in so many features, any number is.
 _FEW, _MANY_CLUSTERS, _MANY_FEATURES = 3, 50, 5
-# Frequencies for each unknown, and how many are enough where the former would have more components in all, n·m.
-_USUAL, _ENOUGH, _MOST_COMPONENTS = 5, 2, 1 << 26
 # Frequencies: the law, and rms ‖ω‖ times the clusters' standard deviation (measured: experiments/decoder). Clusters are
 # told apart with the fewest measurements where all ‖ω‖ are about equal, and high.
 _OF_FEW = ("concentrated-radius", 0.9)
@@ -103,16 +104,6 @@ def choose_law(
     else:
         law, radians = _OF_PURE_TONES if signature.is_pure_tone else _OF_PLENTY
     return law if wanted == "auto" else wanted, radians
-
-
-def choose_n_frequencies(n_features: int, n_clusters: int) -> int:
-    """Choose m: five times the unknowns, and never so few that their randomness shows.
-
-    For thousands of features that would be gigabytes of frequencies to decode with: then it is less, down to twice the
-    unknowns, which are enough (docs/guide/choosing-m.md).
-    """
-    unknowns = n_features * n_clusters
-    return max(100, min(_USUAL * unknowns, max(_ENOUGH * unknowns, _MOST_COMPONENTS // n_features)))
 
 
 def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[Floats, float]:

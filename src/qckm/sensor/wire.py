@@ -20,8 +20,13 @@ from qckm.sketch import Sketch, SketchOperator
 
 MAGIC: Final = b"Qk"
 VERSION: Final = 1
-BITS, COUNTERS_16, COUNTERS_32 = 1, 2, 3
-KINDS: Final = {BITS: "bits", COUNTERS_16: "counters of 16 bits", COUNTERS_32: "counters of 32 bits"}
+BITS, COUNTERS_16, COUNTERS_32, LOCAL = 1, 2, 3, 4
+KINDS: Final = {
+    BITS: "bits",
+    COUNTERS_16: "counters of 16 bits",
+    COUNTERS_32: "counters of 32 bits",
+    LOCAL: "a private report",
+}
 HEADER: Final = struct.Struct(
     "<2sBB8sIIIII"
 )  # magic, version, kind, fingerprint, device, sequence, rows, clipped, length
@@ -36,7 +41,7 @@ class Message:
     Parameters
     ----------
     kind : int
-        BITS, COUNTERS_16 or COUNTERS_32.
+        BITS, COUNTERS_16, COUNTERS_32 or LOCAL.
     fingerprint : bytes
         The first 8 bytes of the operator's.
     device, sequence : int
@@ -115,7 +120,7 @@ def _read_header(data: memoryview) -> tuple[Message, int]:
     if version != VERSION:
         raise MessageError(f"{name}: expected version {VERSION}, got {version}: damaged, or of a newer qckm.")
     if kind not in KINDS or length > LONGEST_PAYLOAD:
-        raise MessageError(f"{name}: expected kind 1 to 3 and a payload of at most {LONGEST_PAYLOAD} bytes: damaged.")
+        raise MessageError(f"{name}: expected kind 1 to 4 and a payload of at most {LONGEST_PAYLOAD} bytes: damaged.")
     end = HEADER.size + length
     if len(data) < end + CRC.size:
         raise MessageError(f"{name}: expected {end + CRC.size} bytes, got {len(data)}: cut short or damaged.")
@@ -161,6 +166,11 @@ def sum_of(message: Message, operator: SketchOperator) -> npt.NDArray[np.int64] 
         raise MessageError(
             f"{message.name}: of another operator ({message.fingerprint.hex()}, expected "
             f"{operator.short_fingerprint.hex()}): its bits mean something else."
+        )
+    if message.kind == LOCAL:
+        raise MessageError(
+            f"{message.name}: a private report, which cannot be added to bits: qckm.privacy.pool_reports, or on the "
+            "command line `qckm pool --local`."
         )
     n_measurements = operator.n_measurements
     width = -(-n_measurements // 8)

@@ -23,9 +23,10 @@ from qckm.kernels.reference import ARITHMETIC, STRUCTURED_ARITHMETIC
 from qckm.operator import signatures
 from qckm.operator.signatures import Signature
 from qckm.operator.structured import StructuredCodes, unpack_signs
+from qckm.sketch import extensions
 from qckm.sketch.sketch import Sketch
 from qckm.sketch.sketch_operator import SketchOperator
-from qckm.sketch.writing import HEADER_LIMIT, MAGIC, PREAMBLE, VERSION, dumps, layout
+from qckm.sketch.writing import EXTENDED, HEADER_LIMIT, MAGIC, PREAMBLE, VERSION, dumps, layout
 
 __all__ = ["dumps", "load", "loads", "save", "updating"]
 
@@ -36,10 +37,10 @@ _LARGEST = 1 << 48  # of any count in a header: keeps sizes far from overflow
 def loads(data: bytes) -> Sketch:
     """Return the sketch of a file's bytes; raise `FileError` for anything that is not exactly one."""
     header, payload = _split(data)
-    arrays: dict[str, Array] = {}
+    arrays: dict[Any, Array] = {}
     at = 0
     for name, kind, shape in layout(header):
-        count = int(np.prod(shape))
+        count = _product(shape)
         little = np.frombuffer(payload, kind, count, at).reshape(shape)
         arrays[name] = little.astype(little.dtype.newbyteorder("="))
         at += little.nbytes
@@ -87,28 +88,32 @@ def load(path: str | os.PathLike[str]) -> Sketch:
         return loads(data)
 
 
-def _read_preamble(data: bytes) -> int:
-    """Return the length of the header."""
+def _read_preamble(data: bytes) -> tuple[int, int]:
+    """Return the version and the length of the header."""
     if len(data) < PREAMBLE.size:
         raise FileError(f"Expected a sketch file, got {len(data)} bytes: empty or cut short.")
     magic, version, length = PREAMBLE.unpack_from(data)
     if magic != MAGIC:
         found = foreign_files.recognised(data) or "one that does not start with the .qckm magic bytes"
         raise FileError(f"Expected a sketch file, got {found}.")
-    if version != VERSION:
-        raise FileError(f"Expected file version {VERSION}, got {version}: a newer qckm may read it.")
+    if version not in (VERSION, EXTENDED):
+        raise FileError(f"Expected file version {VERSION} or {EXTENDED}, got {version}: a newer qckm may read it.")
     if length > HEADER_LIMIT:
         raise FileError(f"Expected a header of at most {HEADER_LIMIT} bytes, got {length}: not a sane sketch file.")
-    return int(length)
+    return int(version), int(length)
 
 
 def _split(data: bytes) -> tuple[dict[str, Any], memoryview]:
     """Check magic, sizes and checksum; return the header and the payload."""
-    length = _read_preamble(data)
+    version, length = _read_preamble(data)
     start = PREAMBLE.size + length
     if len(data) < start + _CHECKSUM:
         raise FileError(f"Expected at least {start + _CHECKSUM} bytes, got {len(data)}: the file is cut short.")
     header = _parse_header(data[PREAMBLE.size : start])
+    if (version == EXTENDED) != ("extensions" in header):
+        raise FileError(f"Expected extensions in a file of version {EXTENDED}, and in no other.")
+    if version == EXTENDED:
+        extensions.parse(header["extensions"])
     size = sum(np.dtype(kind).itemsize * _product(shape) for _, kind, shape in layout(header))
     if len(data) != start + size + _CHECKSUM:
         raise FileError(
@@ -162,7 +167,7 @@ def _parse_header(text: bytes) -> dict[str, Any]:
     return header
 
 
-def _build(header: dict[str, Any], arrays: dict[str, Array]) -> Sketch:
+def _build(header: dict[str, Any], arrays: dict[Any, Array]) -> Sketch:
     if header["table"]:
         signature = Signature(header["signature"], arrays["table"])
     else:
@@ -188,6 +193,7 @@ def _build(header: dict[str, Any], arrays: dict[str, Array]) -> Sketch:
         raise FileError("The operator's fingerprint does not match its header: the file was not written by qckm.")
     bounds = arrays["lower"], arrays["upper"]
     sketch = Sketch(operator, arrays["sum"], header["count"], header["saturated"], bounds, header["skipped"])
+    sketch = extensions.apply(sketch, header.get("extensions", []), arrays)
     sketch.require_consistent()
     return sketch
 

@@ -28,7 +28,8 @@ def sketch(operator: SketchOperator, X: Any, sample_weight: Any = None) -> Sketc
     found = operator.sketcher_on(array.device.id).sum(X, weights)
     if found.bad_row is not None:
         raise_not_finite(as_floats(array[found.bad_row :][:1], number).get(), found.bad_row)
-    return Sketch(operator, found.total, found.count, found.saturated, (found.lower, found.upper))
+    bounds = found.lower, found.upper
+    return Sketch(operator, found.total, found.count, found.saturated, bounds, weighted=weights is not None)
 
 
 def encode(operator: SketchOperator, X: Any) -> Any:

@@ -13,6 +13,7 @@ from qckm.common.arrays import Floats
 from qckm.common.atomic import write_atomically
 from qckm.common.values import Value
 from qckm.errors import DecodeError, MergeError, SketchError
+from qckm.sketch.ledger import Ledger
 from qckm.sketch.writing import dumps
 
 if TYPE_CHECKING:
@@ -44,6 +45,10 @@ class Sketch(Value):
         stay when rows are forgotten.
     skipped : int
         Rows that were left out as bad, at the user's word: a note beside the sum.
+    weighted : bool
+        Whether whole numbers said how often rows count: then a row may be much of the sum.
+    ledger : Ledger, optional
+        Of a private sketch (`qckm.privacy.release`): the noise in it, and what was spent. Its bounds are public ranges.
 
     Examples
     --------
@@ -63,6 +68,8 @@ class Sketch(Value):
     saturated: int | float
     bounds: tuple[Floats, Floats]
     skipped: int = 0
+    weighted: bool = False
+    ledger: Ledger | None = None
 
     def __post_init__(self) -> None:
         if self.total.dtype not in (np.int64, np.float64):
@@ -101,6 +108,11 @@ class Sketch(Value):
         return self.total.dtype == np.int64
 
     @property
+    def private(self) -> bool:
+        """Whether noise hides every single row: the sums are no longer those of the rows, but may be published."""
+        return self.ledger is not None
+
+    @property
     def coded_bounds(self) -> tuple[Floats, Floats]:
         """The bounds of what was measured: those seen, within `operator.reach`, where clipped rows were put."""
         if not self.count:
@@ -118,6 +130,9 @@ class Sketch(Value):
             )
         if np.isnan(lower).any() or np.isnan(upper).any() or not np.isfinite(self.total).all():
             raise SketchError("Expected bounds and sums that are numbers, got NaN or infinity.")
+        if self.ledger is not None:
+            self._require_private(lower, upper)
+            return
         # The sum of the bits of so many rows has the parity of their number.
         odd = self.exact and self.operator.signature.is_one_bit and (np.mod(self.total + self.count, 2) != 0).any()
         if (
@@ -130,8 +145,13 @@ class Sketch(Value):
         ):
             raise SketchError("The sum, the count and the bounds contradict each other: no rows have this sketch.")
 
+    def _require_private(self, lower: Floats, upper: Floats) -> None:
+        """Refuse what a release never gives: notes that depend on rows, or sums that are no integers."""
+        if not self.exact or self.count < 1 or self.saturated or self.skipped or self.weighted or (lower > upper).any():
+            raise SketchError("Expected of a private sketch integers, a count >= 1, public ranges and no other notes.")
+
     def values(self) -> Floats:
-        """Return z = sum / count, (M,), each in [−1, 1]."""
+        """Return z = sum / count, (M,), each in [−1, 1], but for the noise of a private sketch."""
         if not self.count > 0:
             raise DecodeError("A sketch of no rows has no values: sketch some rows first.")
         z: Floats = self.total / (self.operator.signature.full_scale * self.count)
@@ -141,10 +161,19 @@ class Sketch(Value):
         """Return E‖z − E z‖²: how far the sketch of so many rows is from that of endlessly many, squared.
 
         Each measurement has the mean square of the signature, as the dither sees it, less the square of its mean. A
-        model whose distance from the sketch is no more than this explains all there is to explain.
+        model whose distance from the sketch is no more than this explains all there is to explain. The noise of a
+        private sketch is added to it.
         """
-        mean_square = 2 * (np.abs(self.operator.signature.harmonics[1:]) ** 2).sum()
-        return float(np.maximum(mean_square - self.values() ** 2, 0).sum() / self.count)
+        mean_square, added = 2 * (np.abs(self.operator.signature.harmonics[1:]) ** 2).sum(), self.noise_variance
+        squares = np.maximum(self.values() ** 2 - added, 0)
+        return float(np.maximum(mean_square - squares, 0).sum() / self.count) + added * self.operator.n_measurements
+
+    @property
+    def noise_variance(self) -> float:
+        """The variance of the noise that was added to each of `values()`: 0 unless the sketch is private."""
+        if self.ledger is None:
+            return 0.0
+        return self.ledger.sum_variance / (self.operator.signature.full_scale * max(self.count, 1)) ** 2
 
     def octave(self, j: int) -> Sketch:
         """Return the sketch of one octave alone, exactly what its operator, `operator.octave(j)`, makes of the rows."""
@@ -161,8 +190,9 @@ class Sketch(Value):
         # Equal operators, of which one may know the names of the columns.
         operator = other.operator if self.operator.feature_names is None else self.operator
         count, saturated = self.count + other.count, self.saturated + other.saturated
+        notes = (self.skipped + other.skipped, self.weighted or other.weighted, self._merged_ledger(other))
         try:
-            return Sketch(operator, self.total + other.total, count, saturated, bounds, self.skipped + other.skipped)
+            return Sketch(operator, self.total + other.total, count, saturated, bounds, *notes)
         except SketchError as error:
             raise error.within("Cannot add these sketches", MergeError) from error
 
@@ -178,6 +208,11 @@ class Sketch(Value):
         if not isinstance(other, Sketch):
             return NotImplemented
         self.require_same_operator(other, "subtract")
+        if self.private or other.private:
+            raise MergeError(
+                "Cannot subtract private sketches, or from them: what is left would show a row beneath known noise. "
+                "Subtract the exact sketches, and release what is left."
+            )
         total, count = self.total - other.total, self.count - other.count
         exact = self.exact and other.exact
         nothing = 0 if exact else _NOTHING * self.count  # of rounded sums, hardly anything is nothing
@@ -190,7 +225,7 @@ class Sketch(Value):
         saturated, skipped = self.saturated - other.saturated, max(0, self.skipped - other.skipped)
         if not exact:
             saturated = min(max(saturated, 0), count)
-        left = Sketch(self.operator, total, count, saturated, self.bounds, skipped)
+        left = Sketch(self.operator, total, count, saturated, self.bounds, skipped, self.weighted or other.weighted)
         try:
             left.require_consistent()
         except SketchError as error:
@@ -199,6 +234,16 @@ class Sketch(Value):
                 f"Cannot forget rows that were never added: no rows have the sums that would be left.{hint}"
             ) from error
         return left
+
+    def _merged_ledger(self, other: Sketch) -> Ledger | None:
+        if self.ledger is None and other.ledger is None:
+            return None
+        if self.ledger is None or other.ledger is None:
+            raise MergeError(
+                "Cannot add a private sketch and one that is not: the noise would not hide the latter's rows. Release "
+                "it first (qckm.privacy.release), with a budget of its own."
+            )
+        return self.ledger.merged(other.ledger)
 
     def require_same_operator(self, other: Sketch, verb: str) -> None:
         """Refuse a sketch of another operator, with which nothing can be done: `verb` says what."""
@@ -221,6 +266,7 @@ class Sketch(Value):
             and self.exact == other.exact
             and self.count == other.count
             and np.array_equal(self.total, other.total)
+            and self.ledger == other.ledger
         )
 
     def __repr__(self) -> str:

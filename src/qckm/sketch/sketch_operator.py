@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
 
 class SketchOperator(ConstructedOperator):
-    """What is measured of a row, and the sums of it. Build one with `draw`, `from_frequencies` or `from_seed`.
+    """What is measured of a row, and the sums of it.
 
-    Two operators are equal when they measure the same, as their fingerprints say, and decode alike: units and octaves
-    are the same, too. Then, and only then, their sketches may be added. The parameters are those of `Operator`, which
-    users seldom see: integer codes of frequencies and dither, steps, origin, signature, notes.
+    Build one with `draw`, `from_ranges`, `from_frequencies` or `from_seed`. Two operators are equal when they measure
+    the same, as their fingerprints say, and decode alike: units and octaves are the same, too. Then, and only then,
+    their sketches may be added. The parameters are those of `Operator`, which users seldom see: integer codes of
+    frequencies and dither, steps, origin, signature, notes.
 
     Examples
     --------
@@ -90,7 +91,8 @@ class SketchOperator(ConstructedOperator):
             found = PortableSketcher(self._measurement).sum(rows, weights)
         if found.bad_row is not None:
             raise_not_finite(rows[found.bad_row :][:1], found.bad_row)
-        return Sketch(self, found.total, found.count, found.saturated, (found.lower, found.upper))
+        weighted = weights is not None and weights.dtype == np.int64
+        return Sketch(self, found.total, found.count, found.saturated, (found.lower, found.upper), weighted=weighted)
 
     def encode(self, X: object, n_jobs: int | None = None) -> npt.NDArray[np.uint8]:
         """Encode rows X: (rows, n) as a sensor would: M bits a row, packed as uint8 (rows, ceil(M / 8)).

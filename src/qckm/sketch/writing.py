@@ -17,12 +17,14 @@ from qckm.kernels.reference import STRUCTURED_ARITHMETIC, TABLE_SIZE
 from qckm.operator import signatures
 from qckm.operator.signatures import Signature
 from qckm.operator.structured import StructuredCodes, block_size
+from qckm.sketch.extensions import extensions_of
 
 if TYPE_CHECKING:
     from qckm.sketch.sketch import Sketch
 
 MAGIC = foreign_files.SKETCH
-VERSION = 1
+# A file without extensions is of version 1, as it always was; one with any of version 2.
+VERSION, EXTENDED = 1, 2
 PREAMBLE = struct.Struct("<8sII")  # magic, version, length of the header
 HEADER_LIMIT = 1 << 22  # room for the names of tens of thousands of columns
 
@@ -41,7 +43,7 @@ def dumps(sketch: Sketch) -> bytes:
     sketch.require_consistent()  # what is written can be read
     operator = sketch.operator
     built_in = _is_built_in(operator.signature)
-    header = {
+    header: dict[str, Any] = {
         "arithmetic": operator.arithmetic,
         "count": sketch.count,
         "dither": operator.dither,
@@ -57,10 +59,16 @@ def dumps(sketch: Sketch) -> bytes:
         "sum": sketch.total.dtype.name,
         "table": not built_in,
     }
+    extensions = extensions_of(sketch)
+    if extensions:
+        header["extensions"] = [
+            {"name": each.name, "required": each.required, "facts": each.facts, "arrays": each.described()}
+            for each in extensions
+        ]
     text = json.dumps(header, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
     if len(text) > HEADER_LIMIT:
         raise FileError(f"Expected feature names of less than {HEADER_LIMIT} bytes, got {len(text)}: shorten them.")
-    arrays: dict[str, Array] = {
+    arrays: dict[str | tuple[str, str], Array] = {
         **_frequency_arrays(operator.frequency_codes),
         "dither_codes": operator.dither_codes,
         "steps": operator.steps,
@@ -71,17 +79,18 @@ def dumps(sketch: Sketch) -> bytes:
         "upper": sketch.bounds[1],
         "sum": sketch.total,
     }
-    parts = [PREAMBLE.pack(MAGIC, VERSION, len(text)), text]
+    arrays |= {(each.name, name): array for each in extensions for name, array in each.arrays.items()}
+    parts = [PREAMBLE.pack(MAGIC, EXTENDED if extensions else VERSION, len(text)), text]
     parts += [arrays[name].astype(kind).tobytes() for name, kind, _ in layout(header)]
     body = b"".join(parts)
     return body + hashlib.sha256(body).digest()
 
 
-def layout(header: dict[str, Any]) -> list[tuple[str, str, tuple[int, ...]]]:
-    """List the arrays of the payload in order: name, little-endian type, shape."""
+def layout(header: dict[str, Any]) -> list[tuple[str | tuple[str, str], str, tuple[int, ...]]]:
+    """List the arrays of the payload in order: name (of an extension's with its own), little-endian type, shape."""
     n, m = header["n_features"], header["n_frequencies"]
     table = [("table", "<i2", (TABLE_SIZE,))] if header["table"] else []
-    frequencies: list[tuple[str, str, tuple[int, ...]]] = [("frequency_codes", "<i2", (n, m))]
+    frequencies: list[tuple[str | tuple[str, str], str, tuple[int, ...]]] = [("frequency_codes", "<i2", (n, m))]
     if header["arithmetic"] == STRUCTURED_ARITHMETIC:
         size = block_size(n)
         signs = (-(-m // size), 3, size // 8)
@@ -96,10 +105,15 @@ def layout(header: dict[str, Any]) -> list[tuple[str, str, tuple[int, ...]]]:
         ("lower", "<f8", (n,)),
         ("upper", "<f8", (n,)),
         ("sum", "<i8" if header["sum"] == "int64" else "<f8", (m * (2 if header["dither"] == "paired" else 1),)),
+        *(
+            ((extension["name"], name), kind, tuple(shape))
+            for extension in header.get("extensions", ())
+            for name, kind, shape in extension["arrays"]
+        ),
     ]
 
 
-def _frequency_arrays(codes: npt.NDArray[np.int16] | StructuredCodes) -> dict[str, Array]:
+def _frequency_arrays(codes: npt.NDArray[np.int16] | StructuredCodes) -> dict[str | tuple[str, str], Array]:
     if isinstance(codes, StructuredCodes):
         return {"signs": codes.packed_signs(), "factors": codes.factors, "radii": codes.radii}
     return {"frequency_codes": codes}

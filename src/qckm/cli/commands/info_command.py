@@ -69,6 +69,7 @@ def sketch_facts(sketch: Sketch) -> dict[str, object]:
     (lower, upper), (least, greatest) = sketch.bounds, sketch.operator.reach
     return {
         "rows": sketch.count,
+        **({} if sketch.ledger is None else {"privacy": sketch.ledger.in_words()}),
         "skipped": sketch.skipped,
         "saturated": sketch.saturated,
         **summaries.operator_facts(sketch.operator),

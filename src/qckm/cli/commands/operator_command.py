@@ -9,13 +9,20 @@ import click
 from qckm.cli import data_to_sketch, options, sketch_io, summaries
 from qckm.cli.console import Console, console_options
 from qckm.cli.paths import Input, Output
+from qckm.cli.ranges_files import read_ranges
 from qckm.planning.plan import Plan, draw_operator
+from qckm.sketch import SketchOperator
 
 
 @click.command()
 @click.argument("data", type=Input(), nargs=-1, metavar="[DATA...]")
 @click.option("--output", "-o", type=Output(), help="The .qckm file: a sketch of no rows. [default: stdout]")
 @click.option("--clusters", "-k", type=click.IntRange(min=1), help="How many clusters will be looked for.")
+@click.option(
+    "--ranges",
+    type=Input(),
+    help='Public ranges of the columns, as JSON: {"age": [0, 120], "income": [0, 1e6]}. No row is looked at.',
+)
 @options.operator_options
 @options.plan_options
 @options.column_options
@@ -24,6 +31,7 @@ def command(
     data: tuple[str, ...],
     output: str | None,
     clusters: int | None,
+    ranges: str | None,
     operator_file: str | None,
     columns: tuple[str, ...] | None,
     header: bool | None,
@@ -31,21 +39,24 @@ def command(
     console: Console,
     **plan_options: Any,
 ) -> None:
-    """Draw an operator from a pilot of DATA, of which no row is kept; or take that of another sketch.
+    """Draw an operator from a pilot of DATA, or from public ranges and no row; or take that of another sketch.
 
     \b
     Examples:
       qckm operator 'data/*.parquet' -k 10 -o fleet.qckm
       qckm operator data.csv -k 10 --standardize --columns age,income -o fleet.qckm
+      qckm operator --ranges ranges.json -k 10 -o fleet.qckm
       qckm operator --like berlin.qckm -o fleet.qckm
     Then in every place:
       qckm sketch DATA --operator fleet.qckm -o here.qckm
     """
-    if bool(data) == (operator_file is not None):
-        raise click.UsageError("Give DATA to draw an operator for, or --like FILE to copy one: one of the two.")
+    if [bool(data), ranges is not None, operator_file is not None].count(True) != 1:
+        raise click.UsageError("Give DATA, or --ranges FILE, to draw an operator for, or --like FILE to copy one.")
     target = sketch_io.sketch_output(output)
     if operator_file is not None:
         operator = sketch_io.load_operator(operator_file)
+    elif ranges is not None:
+        operator = _from_ranges(ranges, clusters, columns, Plan(n_clusters=clusters, **plan_options))
     else:
         plan = Plan(n_clusters=clusters, **plan_options)
         if clusters is None and None in (plan.scale, plan.n_frequencies):
@@ -58,3 +69,29 @@ def command(
     size = sketch_io.write_sketch(operator.empty(), target)
     console.say(f"{operator.n_features} columns, {operator.n_frequencies} frequencies, scale {operator.scale:.4g}")
     console.print_facts({"output": target, "sketch_bytes": size, **summaries.operator_facts(operator)})
+
+
+def _from_ranges(path: str, clusters: int | None, columns: tuple[str, ...] | None, plan: Plan) -> SketchOperator:
+    if clusters is None:
+        raise click.UsageError("Give the number of clusters (-k).")
+    if plan.scale is not None:
+        raise click.UsageError("--scale does not go with --ranges, which choose it.")
+    (lower, upper), names = read_ranges(path)
+    if columns is not None:
+        if names is None or not set(columns) <= set(names):
+            raise click.UsageError(f"Expected --columns among those of {path}.")
+        which = [names.index(name) for name in columns]
+        lower, upper, names = lower[which], upper[which], columns
+    return SketchOperator.from_ranges(
+        lower,
+        upper,
+        clusters,
+        n_frequencies=plan.n_frequencies,
+        octaves=None if plan.octaves == 1 else plan.octaves,
+        law="balanced-radius" if plan.law == "auto" else plan.law,
+        signature=plan.signature,
+        dither=plan.dither,
+        units=upper - lower if plan.standardize else None,
+        random_state=plan.seed,
+        feature_names=names,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import click
 import numpy as np
@@ -12,6 +13,7 @@ from qckm.cli import sketch_io, summaries
 from qckm.cli.console import Console, console_options
 from qckm.cli.paths import Input, Output
 from qckm.errors import MessageError, RowsError
+from qckm.privacy import LocalPool
 from qckm.sensor import Pool, wire
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.raw import Peekable, open_file, open_stdin
@@ -24,9 +26,12 @@ _MOST_COMPLAINTS = 20
 @click.argument("bits", type=Input(), nargs=-1, required=True, metavar="BITS...")
 @click.option("--operator", "--like", "operator_file", type=Input(), required=True, help="The operator's .qckm file.")
 @click.option("--messages", is_flag=True, help="The files hold messages of sensors. [default: if one is a folder]")
+@click.option("--local", is_flag=True, help="The files hold private reports of devices, all of one ε.")
 @click.option("--output", "-o", type=Output(), help="The .qckm file. [default: stdout]")
 @console_options
-def command(bits: tuple[str, ...], operator_file: str, messages: bool, output: str | None, console: Console) -> None:
+def command(
+    bits: tuple[str, ...], operator_file: str, messages: bool, local: bool, output: str | None, console: Console
+) -> None:
     """Add up the bits of rows, as `qckm encode` or a sensor sends them, to the sketch that the rows would give.
 
     \b
@@ -34,17 +39,22 @@ def command(bits: tuple[str, ...], operator_file: str, messages: bool, output: s
       qckm pool messages/ --operator fleet.qckm -o all.qckm
       cat station*.log | qckm pool - --messages --operator fleet.qckm -o all.qckm
       qckm encode rows.csv --operator fleet.qckm | qckm pool - --operator fleet.qckm > sum.qckm
+      qckm pool reports/ --local --operator fleet.qckm -o private.qckm
 
     Messages (docs/wire-format.md) say who sent them: repeated ones are dropped, damaged ones and those of another
-    operator refused, missing ones reported, device by device.
+    operator refused, missing ones reported, device by device. Private reports (--local) make a private sketch.
     """
     target = sketch_io.sketch_output(output)
     operator = sketch_io.load_operator(operator_file)
-    if messages or any(os.path.isdir(path) for path in bits):
+    facts: dict[str, Any] = {}
+    if local:
+        reports = _pool_reports(bits, operator, console)
+        total, facts = reports.sketch, {"reports": reports.count, "repeated": reports.repeated}
+    elif messages or any(os.path.isdir(path) for path in bits):
         pool = _pool_messages(bits, operator, console)
         total, facts = pool.sketch, {"unreadable": pool.unreadable, "devices": pool.report()}
     else:
-        total, facts = _pool_rows(bits, operator), {}
+        total = _pool_rows(bits, operator)
     size = sketch_io.write_sketch(total, target)
     console.say(summaries.summary(total, size, None))
     console.print_facts({"output": target, "rows": total.count, "sketch_bytes": size, **facts})
@@ -73,6 +83,21 @@ def _pool_messages(paths: tuple[str, ...], operator: SketchOperator, console: Co
         if any(notes):
             words = ", ".join(filter(None, notes))
             console.say(f"device {told['device']}: {told['rows']:,} rows in {told['messages']} messages; {words}")
+    return pool
+
+
+def _pool_reports(paths: tuple[str, ...], operator: SketchOperator, console: Console) -> LocalPool:
+    pool = LocalPool(operator)
+    complaints = 0
+    for path, data in _contents(paths):
+        for error in pool.add_stream(data):
+            complaints += 1
+            if complaints <= _MOST_COMPLAINTS:
+                console.say(f"{path}: {error}")
+    if complaints > _MOST_COMPLAINTS:
+        console.say(f"… and {complaints - _MOST_COMPLAINTS} more")
+    if not pool.count:
+        raise MessageError(f"Expected private reports of this operator, got none ({complaints} refused).")
     return pool
 
 

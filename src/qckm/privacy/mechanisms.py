@@ -1,0 +1,104 @@
+"""Noise for integers, by OpenDP: exact samplers, entropy of the operating system, never a `random_state`.
+
+What is released is a vector: the sums, and the count times a weight. The weight makes the count's own noise small
+beside the count: it costs the sums less than a hundredth (gaussian) or a sixtieth (laplace) of their noise's deviation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from types import ModuleType
+from typing import Any
+
+from qckm.errors import MissingExtraError, PrivacyError
+from qckm.privacy.sensitivity import Sensitivity
+
+# The share of the count in the sensitivity: 1/64 of the squared L2 norm, and of the L1 norm.
+_COUNT_SHARE = 64
+# A scale is raised by so much until OpenDP confirms the guarantee, which it computes with safe rounding.
+_NUDGE = 1 + 1e-9
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A way to add noise to integers, and what it promises.
+
+    Parameters
+    ----------
+    add : callable
+        Takes a list of integers, returns it with noise.
+    variance : float
+        Of the noise in each.
+    rho : float
+        What is spent, as ρ-zCDP.
+    epsilon : float or None
+        The same as pure ε.
+    count_weight : int
+        What the count is multiplied by before, and its noise divided by after.
+    """
+
+    add: Callable[[Sequence[int]], list[int]]
+    variance: float
+    rho: float
+    epsilon: float | None
+    count_weight: int
+
+
+def gaussian(one: Sensitivity, rows: int, counted: bool, rho: float) -> Mechanism:
+    """Return discrete Gaussian noise that costs ρ, where up to `rows` rows of that sensitivity change.
+
+    `counted` is whether the count changes with them.
+    """
+    weight = max(1, math.isqrt(one.l2_squared // _COUNT_SHARE))
+    squared = rows**2 * (one.l2_squared + (weight**2 if counted else 0))
+    distance = _root_above(squared)
+    dp = _opendp()
+    scale = distance / math.sqrt(2 * rho)
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
+    for _ in range(100):
+        measurement = space >> dp.m.then_gaussian(scale)
+        spent = float(measurement.map(distance))
+        if spent <= rho:
+            return Mechanism(measurement, scale**2, spent, None, weight)
+        scale *= _NUDGE
+    raise PrivacyError(f"No noise could be found that costs ρ = {rho:g}.")
+
+
+def laplace(one: Sensitivity, rows: int, counted: bool, epsilon: float) -> Mechanism:
+    """Return discrete Laplace noise that costs a pure ε, where up to `rows` rows of that sensitivity change."""
+    weight = max(1, one.l1 // _COUNT_SHARE)
+    distance = rows * (one.l1 + (weight if counted else 0))
+    dp = _opendp()
+    scale = distance / epsilon
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
+    for _ in range(100):
+        measurement = space >> dp.m.then_laplace(scale)
+        spent = float(measurement.map(distance))
+        if spent <= epsilon:
+            ratio = math.exp(-1 / scale)  # of the chances of k + 1 and k
+            return Mechanism(measurement, 2 * ratio / (1 - ratio) ** 2, spent**2 / 2, spent, weight)
+        scale *= _NUDGE
+    raise PrivacyError(f"No noise could be found that costs ε = {epsilon:g}.")
+
+
+def _root_above(square: int) -> float:
+    """Return a float64 that is no less than the square root."""
+    root = math.sqrt(square)
+    while Fraction(root) ** 2 < square:
+        root = math.nextafter(root, math.inf)
+    return root
+
+
+def _opendp() -> Any:
+    try:
+        import opendp.prelude as dp
+    except ImportError as error:
+        raise MissingExtraError(
+            'Noise is drawn by OpenDP, which is not installed: pip install "qckm[privacy]".'
+        ) from error
+    module: ModuleType = dp
+    module.enable_features("contrib")
+    return module

@@ -1,0 +1,173 @@
+"""What a release gives, what it says, what it refuses, and what it never looks at."""
+
+import math
+
+import numpy as np
+import pytest
+
+import qckm
+from qckm.errors import MergeError, PrivacyError
+from qckm.privacy import epsilon_of, release, rho_of
+from qckm.sketch.sketch import Sketch
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.normal(size=(2000, 2)).clip(-5, 5)
+OP = qckm.SketchOperator.from_ranges([-5, -5], [5, 5], n_clusters=2, n_frequencies=20, octaves=2, random_state=0)
+SKETCH = OP.sketch(ROWS)
+
+
+def private(sketch=SKETCH, **wishes):
+    return release(sketch, **{"epsilon": 1.0, "delta": 1e-6, **wishes})
+
+
+def test_a_release_has_noise_of_the_known_size_in_every_sum():
+    public = private()
+    off = public.total - SKETCH.total
+    assert public.private
+    assert not np.array_equal(off, 0 * off)
+    # 80 measurements: their mean square is within a half of the variance but for one release in 10³.
+    assert 0.5 < (off**2).mean() / public.ledger.sum_variance < 1.6
+    assert abs(public.count - SKETCH.count) < 6 * public.ledger.count_variance**0.5
+
+
+def test_nothing_else_of_the_rows_is_in_it():
+    seen = OP.sketch(np.concatenate([ROWS, [[400.0, -400.0]]]))
+    noted = Sketch(OP, seen.total, seen.count, seen.saturated, seen.bounds, skipped=7)
+    public = private(noted)
+    assert (public.saturated, public.skipped, public.weighted) == (0, 0, False)
+    assert np.array_equal(public.bounds, OP.ranges)
+
+
+def test_no_code_path_of_a_release_reads_what_depends_on_rows():
+    class Secret(Sketch):
+        """A sketch whose row-dependent notes may not be touched."""
+
+        def __getattribute__(self, name):
+            if name in (
+                "bounds",
+                "saturated",
+                "skipped",
+                "coded_bounds",
+                "values",
+                "sampling_noise",
+                "require_consistent",
+            ):
+                raise AssertionError(f"a release has read {name}")
+            return super().__getattribute__(name)
+
+    secret = object.__new__(Secret)
+    for name in ("operator", "total", "count", "weighted", "ledger"):
+        object.__setattr__(secret, name, getattr(SKETCH, name))
+    assert private(secret).private
+    assert private(secret, mechanism="laplace", delta=None).private
+
+
+def test_neighbours_with_a_bad_row_behave_alike():
+    """A row that cannot be sketched is skipped and counted; the count of such rows is not released."""
+    with_bad = qckm.sketch_source(OP, np.concatenate([ROWS, [[np.nan, 1.0]]]), on_bad="skip")
+    assert with_bad.skipped == 1
+    for sketch in (with_bad, SKETCH):
+        public = private(sketch)
+        assert public.skipped == 0
+        assert public.ledger.sum_variance == private().ledger.sum_variance
+
+
+def test_no_rows_are_released_like_some():
+    public = private(OP.empty())
+    assert public.private
+    assert public.count >= 1
+    assert qckm.files.loads(qckm.files.dumps(public)) == public
+
+
+@pytest.mark.parametrize(
+    "wishes, factor",
+    [({"neighbours": "replace"}, 2.0), ({"rows_per_person": 3}, 3.0), ({"max_weight": 4}, 4.0)],
+)
+def test_more_that_can_change_means_more_noise(wishes, factor):
+    more, usual = private(**wishes).ledger, private().ledger
+    assert math.sqrt(more.sum_variance / usual.sum_variance) == pytest.approx(factor, rel=0.01)
+
+
+def test_the_ledger_says_what_was_asked_for():
+    ledger = private(epsilon=0.7, delta=1e-5).ledger
+    assert 0.699 < ledger.epsilon_at(1e-5) <= 0.7
+    assert "ε = 0.7 at δ = 1e-05" in ledger.in_words()
+    assert private(rho=0.1, epsilon=None, delta=None).ledger.rho == pytest.approx(0.1)
+    assert private(mechanism="laplace", delta=None).ledger.epsilon == pytest.approx(1.0)
+
+
+def test_spending_adds_up_over_releases_of_the_same_rows():
+    first = private()
+    second = private(after=[first])
+    third = private(after=[first, second])
+    assert second.ledger.rho == pytest.approx(2 * first.ledger.rho)
+    assert third.ledger.rho == pytest.approx(3 * first.ledger.rho)
+    with pytest.raises(PrivacyError, match="counted twice"):
+        private(after=[second, private(after=[first])])
+
+
+def test_merges_of_different_rows_take_the_maximum_and_add_variances():
+    small, large = private(epsilon=0.5), private(epsilon=2.0)
+    both = small + large
+    assert both.ledger.rho == large.ledger.rho
+    assert both.ledger.sum_variance == small.ledger.sum_variance + large.ledger.sum_variance
+    assert both.count == small.count + large.count
+    assert qckm.files.loads(qckm.files.dumps(both)) == both
+
+
+def test_sums_that_would_show_a_row_are_refused():
+    public = private()
+    for wrong in (lambda: public + SKETCH, lambda: SKETCH + public, lambda: public - SKETCH, lambda: SKETCH - public):
+        with pytest.raises(MergeError, match="private"):
+            wrong()
+    with pytest.raises(MergeError, match="twice"):
+        public + public
+    with pytest.raises(MergeError, match="promises"):
+        public + private(neighbours="replace")
+
+
+@pytest.mark.parametrize(
+    "sketch, wishes, words",
+    [
+        (OP.sketch(ROWS, np.full(len(ROWS), 0.5)), {}, "Real-valued weights"),
+        (OP.sketch(ROWS, np.full(len(ROWS), 2)), {}, "need a bound"),
+        (qckm.SketchOperator.draw(2, 20, 1.0, random_state=0).sketch(ROWS), {}, "may have been drawn from the rows"),
+        (SKETCH, {"delta": None}, "takes epsilon and a delta"),
+        (SKETCH, {"rho": 1.0}, "one of the two"),
+        (SKETCH, {"mechanism": "laplace"}, "takes epsilon alone"),
+        (SKETCH, {"mechanism": "magic"}, "gaussian"),
+        (SKETCH, {"epsilon": -1.0}, "epsilon"),
+        (SKETCH, {"epsilon": math.nan}, "epsilon"),
+        (SKETCH, {"rows_per_person": 0}, "rows_per_person"),
+        (SKETCH, {"after": [SKETCH]}, "private sketches as earlier"),
+        (SKETCH, {"ranges": ([0, 0], [0, 1])}, "ranges"),
+    ],
+)
+def test_what_cannot_be_protected_is_refused(sketch, wishes, words):
+    with pytest.raises(PrivacyError, match=words):
+        private(sketch, **wishes)
+
+
+def test_a_private_sketch_is_not_released_again():
+    with pytest.raises(PrivacyError, match="already"):
+        private(private())
+
+
+def test_whole_number_weights_with_a_bound_are_released():
+    weighted = OP.sketch(ROWS, np.full(len(ROWS), 2))
+    assert weighted.weighted
+    assert qckm.files.loads(qckm.files.dumps(weighted)).weighted
+    assert private(weighted, max_weight=2).private
+
+
+def test_rho_and_epsilon_are_those_of_opendp():
+    dp = pytest.importorskip("opendp.prelude")
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
+    for scale in (0.5, 3.0, 40.0):
+        profile = dp.c.make_zCDP_to_approxDP(space >> dp.m.then_gaussian(scale)).map(1.0)
+        for delta in (1e-3, 1e-6, 1e-9):
+            ours, theirs = epsilon_of(1 / (2 * scale**2), delta), profile.epsilon(delta)
+            assert theirs <= ours <= theirs * (1 + 1e-4)
+    assert epsilon_of(rho_of(1.0, 1e-6), 1e-6) == pytest.approx(1.0, abs=1e-6)
+    assert epsilon_of(rho_of(1.0, 1e-6), 1e-6) <= 1.0
