@@ -11,7 +11,7 @@ import numpy as np
 import qckm
 from drift.data import NAMES, draw, operator_of
 from drift.tables import Table
-from qckm.drift import blocks
+from qckm.drift import block_exchange
 from qckm.drift.largest import largest_difference
 
 WINDOWS = ((500, 500), (5000, 5000), (50_000, 50_000))
@@ -28,7 +28,7 @@ def pvalues(name: str, a: int, b: int, pairs: int, seed: int = 0) -> dict[str, n
         operators[", exponential"] = operator_of(name, M, "exponential")
     found: dict[str, list[float]] = {}
     references: dict[str, qckm.Reference] = {}
-    blocks._MOST_EXCHANGES = EXCHANGES
+    block_exchange._MOST_EXCHANGES = EXCHANGES
     for pair in range(pairs):
         rows = draw(name, a + b + REFERENCE, rng)
         for label, operator in operators.items():
@@ -45,7 +45,7 @@ def pvalues(name: str, a: int, b: int, pairs: int, seed: int = 0) -> dict[str, n
                 "whitened": references[label].whitened(before, after)[1],
             }
             if not label:
-                pvalues["blocks"] = blocks.exchange_blocks(*parts, 0.05, None, 0)[1]
+                pvalues["blocks"] = block_exchange.exchange_blocks(*parts, 0.05, None, 0)[1]
             for statistic, pvalue in pvalues.items():
                 found.setdefault(statistic + label, []).append(pvalue)
     return {statistic: np.array(values) for statistic, values in found.items()}

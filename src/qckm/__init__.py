@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from qckm.decoding.decode import Clustering, decode
     from qckm.decoding.selection import ClusterCount, choose_n_clusters
     from qckm.drift.compare import compare
+    from qckm.drift.drift_result import Drift
     from qckm.drift.explanation import Cause, Explanation
-    from qckm.drift.reference import Reference
-    from qckm.drift.result import Drift
+    from qckm.drift.reference_rows import Reference
     from qckm.drift.windows import DriftSeries, compare_windows
     from qckm.estimators.gaussian_mixture import CompressiveGaussianMixture
     from qckm.estimators.kmeans import CompressiveKMeans
@@ -72,12 +72,12 @@ _LATE = {
     "Clustering": "qckm.decoding.decode",
     "CompressiveGaussianMixture": "qckm.estimators.gaussian_mixture",
     "CompressiveKMeans": "qckm.estimators.kmeans",
-    "Drift": "qckm.drift.result",
+    "Drift": "qckm.drift.drift_result",
     "DriftSeries": "qckm.drift.windows",
     "Explanation": "qckm.drift.explanation",
     "CompressivePCA": "qckm.estimators.pca",
     "Model": "qckm.models",
-    "Reference": "qckm.drift.reference",
+    "Reference": "qckm.drift.reference_rows",
     "calibrate": "qckm.decoding.calibration",
     "choose_n_clusters": "qckm.decoding.selection",
     "compare": "qckm.drift.compare",

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from qckm.decoding import compiled, portable
+from qckm.decoding import c_loops, numpy_loops
 from qckm.decoding.loops import Rules
 from qckm.decoding.waves import Waves
 
@@ -42,9 +42,9 @@ def assert_same(found, expected):
 def test_atoms_and_misfits_are_those_of_numpy(core, seed):
     case = Case(seed)
     shape = case.points, case.widths, case.axes
-    assert_same([compiled.atoms(case.waves, *shape)], [portable.atoms(case.waves, *shape)])
+    assert_same([c_loops.atoms(case.waves, *shape)], [numpy_loops.atoms(case.waves, *shape)])
     clusters = case.points, case.weights, case.widths, case.axes
-    assert_same(compiled.misfit(case.waves, *clusters), portable.misfit(case.waves, *clusters))
+    assert_same(c_loops.misfit(case.waves, *clusters), numpy_loops.misfit(case.waves, *clusters))
 
 
 @pytest.mark.parametrize("seed", range(CASES))
@@ -52,12 +52,12 @@ def test_points_climb_as_in_numpy(core, seed):
     case = Case(seed)
     damping, box = np.exp(-case.waves.halves), (np.full(case.n, -3.0), np.full(case.n, 3.0))
     given = case.waves, case.points, case.waves.z, damping, 0.3, 3, *box
-    assert_same(compiled.ascend(*given), portable.ascend(*given))
+    assert_same(c_loops.ascend(*given), numpy_loops.ascend(*given))
     tone = case.waves._replace(harmonics=case.waves.harmonics[:1])
-    assert_same(compiled.correlation(tone, case.points[0]), portable.correlation(tone, case.points[0]))
+    assert_same(c_loops.correlation(tone, case.points[0]), numpy_loops.correlation(tone, case.points[0]))
     # Of a few steps only: a descent may go another way where two are as good.
     few = Rules(3, 1, 0.0)
-    ours, twin = compiled.match(tone, case.points[0], *box, few), portable.match(tone, case.points[0], *box, few)
+    ours, twin = c_loops.match(tone, case.points[0], *box, few), numpy_loops.match(tone, case.points[0], *box, few)
     np.testing.assert_allclose(ours.value, twin.value, rtol=1e-6)
     assert ours.evaluations == twin.evaluations
 
@@ -71,7 +71,7 @@ def test_a_few_steps_of_a_fit_are_those_of_numpy(core, seed):
     weights = slice(case.points.size, case.points.size + case.K + free)
     low[weights], high[weights] = 1e-4, 2.0
     given = case.waves, (case.K, case.r, free), case.widths, 0.1, start, low, high, Rules(4, 1, 0.0)
-    (ours, widths), (twin, expected) = compiled.fit(*given), portable.fit(*given)
+    (ours, widths), (twin, expected) = c_loops.fit(*given), numpy_loops.fit(*given)
     np.testing.assert_allclose(ours.value, twin.value, rtol=1e-6)
     np.testing.assert_allclose(ours.x, twin.x, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(widths, expected, rtol=1e-4, atol=1e-4)
@@ -83,7 +83,7 @@ def test_a_cost_that_is_no_number_ends_a_descent(core):
     z = np.full_like(case.waves.z, np.nan)
     start = np.concatenate([case.points.ravel(), case.weights])
     sizes, bounds = (case.K, 0, 0), (np.full(start.size, -9.0), np.full(start.size, 9.0))
-    found, _ = compiled.fit(case.waves._replace(z=z), sizes, case.widths, 0.0, start, *bounds, Rules(50, 10, 1e-4))
+    found, _ = c_loops.fit(case.waves._replace(z=z), sizes, case.widths, 0.0, start, *bounds, Rules(50, 10, 1e-4))
     assert np.isnan(found.value)
     assert found.evaluations < 50
 

@@ -79,10 +79,10 @@ class Loops(Protocol):
 def loops() -> Loops:
     """Return the fastest there are."""
     if library.load() is None:
-        from qckm.decoding import portable
+        from qckm.decoding import numpy_loops
 
         warn_of_slow_kernels()
-        return portable
-    from qckm.decoding import compiled
+        return numpy_loops
+    from qckm.decoding import c_loops
 
-    return compiled
+    return c_loops

@@ -188,8 +188,9 @@ def _cluster_raked(task: Task, fitted: Gaussians, starts: list[Floats], rng: np.
         doubts.append(_TOO_HIGH)
     if _spacing(centroids.points / task.sketch.operator.units) < ENOUGH_RADIANS * model.spread * np.sqrt(n):
         doubts.append(_TOO_LOW)
-    # What the sketch leaves open, the clouds differ by.
-    found = Estimate(mean, abs(of_other - mean) / 2)
+    # What the sketch leaves open, clouds differ by that were begun unlike: K Gaussians alone, and points anywhere.
+    narrow = Cloud.calibrated(task.sketch, drawn(gaussians, count))
+    found = Estimate(mean, abs(of_other - narrow.inertia(centroids.points)) / 2)
     return Found(centroids, found, cloud.solution.residual, tuple(doubts), fitted.n_evaluations)
 
 

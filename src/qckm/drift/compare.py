@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.decoding.decode import require_sketch
-from qckm.drift.blocks import exchange_blocks
+from qckm.drift.block_exchange import exchange_blocks
+from qckm.drift.drift_result import Drift, StatisticName
 from qckm.drift.largest import largest_difference
-from qckm.drift.reference import Reference
-from qckm.drift.result import Drift, StatisticName
+from qckm.drift.reference_rows import Reference
 from qckm.errors import DriftWarning, QckmError, SketchError, warn
 from qckm.sketch import Sketch
 

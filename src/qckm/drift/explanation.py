@@ -23,7 +23,7 @@ from qckm.common.blas import one_thread
 from qckm.decoding.decode import Clustering, decode
 from qckm.drift.changes import Changes
 from qckm.drift.clouds import LabelledCloud, labelled_cloud
-from qckm.drift.reference import Reference
+from qckm.drift.reference_rows import Reference
 from qckm.drift.witness import Witness
 from qckm.errors import DecodeError
 from qckm.models import Model

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.drift.compare import compare
-from qckm.drift.reference import Reference
-from qckm.drift.result import Drift, format_pvalue
+from qckm.drift.drift_result import Drift, format_pvalue
+from qckm.drift.reference_rows import Reference
 from qckm.errors import QckmError, SketchError
 from qckm.sketch import Sketch
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qckm.drift.maps import witness_map
-from qckm.drift.result import Drift
+from qckm.drift.drift_result import Drift
 from qckm.drift.windows import DriftSeries
+from qckm.drift.witness_map import witness_map
 from qckm.operator.arguments import as_count
 from qckm.plots.axes import as_axes, figure_of
 from qckm.plots.inputs import require

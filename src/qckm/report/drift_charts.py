@@ -6,8 +6,8 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.drift.explanation import Explanation
-from qckm.drift.maps import WitnessMap
 from qckm.drift.windows import DriftSeries
+from qckm.drift.witness_map import WitnessMap
 from qckm.report.charts import HEIGHT, WIDTH, color, main_axes, picture
 from qckm.report.html import Html, element
 

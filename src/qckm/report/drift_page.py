@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import qckm
+from qckm.drift.drift_result import MEANINGS, Drift, format_pvalue
 from qckm.drift.explanation import Explanation
-from qckm.drift.maps import witness_map
-from qckm.drift.result import MEANINGS, Drift, format_pvalue
 from qckm.drift.windows import DriftSeries
+from qckm.drift.witness_map import witness_map
 from qckm.report import drift_charts
 from qckm.report.html import Html, element
 from qckm.report.page import head, section

@@ -17,8 +17,8 @@ from qckm.cli.output_files import write_bytes
 from qckm.cli.paths import Input, Output
 from qckm.cli.terminal import show
 from qckm.drift.compare import compare
-from qckm.drift.reference import MOST_ROWS, Reference
-from qckm.drift.result import Drift
+from qckm.drift.drift_result import Drift
+from qckm.drift.reference_rows import MOST_ROWS, Reference
 from qckm.drift.windows import DriftSeries, compare_windows
 from qckm.errors import DriftWarning, QckmError
 from qckm.models import load_model

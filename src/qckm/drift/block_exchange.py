@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.drift.reference import Reference
+from qckm.drift.reference_rows import Reference
 from qckm.errors import SketchError
 from qckm.sketch import Sketch
 

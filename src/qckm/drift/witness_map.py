@@ -8,7 +8,7 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.decoding.first_harmonic import FirstHarmonicModel
-from qckm.drift.result import Drift
+from qckm.drift.drift_result import Drift
 from qckm.errors import QckmError
 
 
