@@ -50,9 +50,12 @@ def test_a_density_has_no_more_unknowns_than_there_are_measurements(rings):
     assert len(density.points) <= 10
 
 
-def test_a_density_of_one_gaussian_is_nearly_that_one():
-    """What more clusters would explain is chance: most are pruned, and those that stay weigh nothing."""
+def test_a_density_of_one_gaussian_has_its_mean_and_variance():
     X = np.random.default_rng(1000).normal(size=(20_000, 2))
     (density,) = fit_densities(search_in(X, 100, patience=0.0), 1, 0)
-    assert len(density.points) <= 3
-    assert density.weights.max() > 0.97
+    shares = density.weights / density.weights.sum()
+    mean = shares @ density.points
+    variance = shares @ (density.widths[:, np.newaxis] + (density.points - mean) ** 2)
+    size = float(np.sqrt(variance.mean()))
+    assert np.abs(mean).max() < 0.05 * size
+    np.testing.assert_allclose(variance, size**2, rtol=0.05)

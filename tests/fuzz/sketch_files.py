@@ -84,7 +84,7 @@ def check(data: bytes, folder: Path) -> None:
     ):
         same = (before == after).all() if name == "origin" else before.tobytes() == after.tobytes()  # -0.0 becomes 0.0
         assert same, f"{name} is written otherwise than it was read"
-    if sketch.count:
+    if sketch.count and not sketch.private:  # noise may carry a sum beyond its rows
         assert (np.abs(sketch.values()) <= 1 + 1e-9).all()
     op = sketch.operator
     if op.n_features * op.n_frequencies < 1 << 16:
@@ -105,7 +105,8 @@ def joined(header: object, payload: bytes, rng: random.Random) -> bytes:
         header = {**header, "fingerprint": _fingerprint(header, payload) or header["fingerprint"]}
     text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
     length = len(text) if rng.random() < 0.98 else rng.choice((0, 2**22, 2**32 - 1, len(text) + 1))
-    version = 1 if rng.random() < 0.98 else rng.choice((0, 2, 2**31))
+    usual = 2 if isinstance(header, dict) and "extensions" in header else 1
+    version = usual if rng.random() < 0.98 else rng.choice((0, 1, 2, 3, 2**31))
     body = struct.pack("<8sII", MAGIC, version, length) + text + payload
     return body + (hashlib.sha256(body).digest() if rng.random() < 0.95 else bytes(32))
 
@@ -139,7 +140,7 @@ def _with_odd_values(header: object, payload: bytes, rng: random.Random) -> byte
     if arrays is None:
         return mutate_bytes(payload, rng)
     for _ in range(rng.choice((1, 1, 2, 4))):
-        array = arrays[rng.choice(sorted(arrays))]
+        array = arrays[rng.choice(sorted(arrays, key=str))]
         if array.size:
             place = rng.randrange(array.size)
             odd = rng.choice(ODD_FLOATS if array.dtype.kind == "f" else ODD_INTEGERS)

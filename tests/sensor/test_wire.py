@@ -100,7 +100,7 @@ def test_what_cannot_be_true_is_refused_though_its_crc_is_right(changes, words):
         wire.sketch_of(message, op)
 
 
-@pytest.mark.parametrize("at, byte, words", [(2, 2, "version 1, got 2"), (3, 4, "kind 1 to 3"), (31, 1, "at most")])
+@pytest.mark.parametrize("at, byte, words", [(2, 2, "version 1, got 2"), (3, 5, "kind 1 to 4"), (31, 1, "at most")])
 def test_headers_of_another_format_are_refused(at, byte, words):
     body = bytearray(wire.dumps(MESSAGE)[:-4])
     body[at] = byte

@@ -13,6 +13,8 @@ from qckm.decoding.sketch_model import SketchModel
 # Search until the sketch is explained, or for so much work, a second or so; once at least. With few measurements hardly
 # any search ends in the best minimum.
 EFFORT = 1e8
+# … or until the best minimum was reached so often, to a thousandth of its misfit: it is then hardly a chance find.
+OFTEN, _SAME = 3, 1.001
 # Axes a cluster at most; fewer where unknowns would be more than half of the measurements.
 MOST_AXES = 2
 
@@ -29,14 +31,16 @@ class Attempt(NamedTuple):
 def search_from_scratch(search: Search, model: SketchModel, n_clusters: int, n_axes: int, n_init: int) -> Attempt:
     """Return the best of some searches; one that explains the sketch is the last."""
     best: Attempt | None = None
-    goal = 0.0
-    while best is None or not (best.explained or search.work > EFFORT * n_init):
+    goal, reached = 0.0, 0
+    while best is None or not (best.explained or search.work > EFFORT * n_init or reached >= OFTEN * n_init):
         grown = search.grow(search.alone("shared"), 2 * n_clusters)
         found = search.fit(search.prune(grown, n_clusters), LONG)
         goal = goal or expected_misfit(model, found, True, search.rng).goal
         found = search.swap(found, goal)
-        if best is None or found.misfit < best.equal.misfit:
-            best = finish(search, model, found, n_axes, goal)
+        found = search.fit(found, LONG)
+        if best is None or found.misfit * _SAME < best.equal.misfit:
+            best, reached = finish(search, model, found, n_axes, goal), 0
+        reached += found.misfit <= _SAME * best.equal.misfit
     return best
 
 

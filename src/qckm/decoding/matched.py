@@ -147,7 +147,8 @@ def _cluster_gaussians(task: Task, fitted: Gaussians, starts: list[Floats], rng:
     centroids = cloud.cluster(task.n_clusters, starts, runs * task.n_init, rng)
     distances = cloud.nearest(centroids.points)[1]
     error = inertia_error(model, attempt.own, model.to_points(centroids.points), rng)
-    error = float(np.hypot(error, distances.std() / np.sqrt(len(distances))))
+    # Points were drawn, and so were the rows: the one sample's mean is off, and the other's is what is asked for.
+    error = float(np.hypot(error, distances.std() * np.sqrt(1 / len(distances) + 1 / count_rows(task.sketch))))
     equal = attempt.equal.misfit <= attempt.goal
     odds = log_odds(model, attempt.equal if equal else attempt.own, equal)
     doubts = [_BY_ACCIDENT] if odds < -np.log(LEVEL) else []

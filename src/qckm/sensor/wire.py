@@ -169,8 +169,7 @@ def sum_of(message: Message, operator: SketchOperator) -> npt.NDArray[np.int64] 
         )
     if message.kind == LOCAL:
         raise MessageError(
-            f"{message.name}: a private report, which cannot be added to bits: qckm.privacy.pool_reports, or on the "
-            "command line `qckm pool --local`."
+            f"{message.name}: a private report, which cannot be added to bits: qckm.privacy.pool_reports adds them up."
         )
     n_measurements = operator.n_measurements
     width = -(-n_measurements // 8)
