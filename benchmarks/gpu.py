@@ -62,7 +62,8 @@ def ceilings() -> dict[str, float]:
         took = seconds(lambda kernel=kernel: kernel((2 * processors,), (threads,), (out, np.int32(repeats))), 5)
         found[name] = 2 * processors * threads * repeats * operations / took
     there = cupy.zeros(1 << 29, np.float32)
-    found["copy"] = 2 * there.nbytes / seconds(lambda: there.copy(), 5)
+    target = cupy.empty_like(there)
+    found["copy"] = 2 * there.nbytes / seconds(lambda: cupy.copyto(target, there), 5)
     host = cupyx.zeros_pinned(1 << 28, np.float32)
     stream = cupy.cuda.get_current_stream()
     found["host to device"] = host.nbytes / seconds(lambda: there[: host.size].set(host, stream), 5)
