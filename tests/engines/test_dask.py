@@ -90,7 +90,8 @@ def test_a_killed_worker_does_not_change_a_byte(dask_client, operator, rows, exp
 
 def test_weights_are_repeats(dask_client, operator, rows, frame):
     weights = np.random.default_rng(2).integers(0, 4, size=len(rows))
-    repeated = files.dumps(operator.sketch(np.repeat(rows, weights, axis=0)))
+    assert operator.sketch(rows, weights) == operator.sketch(np.repeat(rows, weights, axis=0))
+    repeated = files.dumps(operator.sketch(rows, weights))
     array = da.from_array(rows, chunks=(700, 3))
     assert files.dumps(operator.sketch(array, da.from_array(weights, chunks=300))) == repeated
     assert files.dumps(operator.sketch(array, weights)) == repeated
