@@ -193,9 +193,9 @@ def _cluster_raked(task: Task, fitted: Gaussians, starts: list[Floats], rng: np.
         doubts.append(_TOO_HIGH)
     if _spacing(centroids.points / task.sketch.operator.units) < ENOUGH_RADIANS * model.spread * np.sqrt(n):
         doubts.append(_TOO_LOW)
-    # What the sketch leaves open, clouds differ by that were begun unlike: K Gaussians alone, and points anywhere.
+    # What the sketch leaves open, clouds differ by that were begun unlike: at densities, at K Gaussians, and anywhere.
     narrow = Cloud.calibrated(task.sketch, drawn(gaussians, count))
-    found = Estimate(mean, abs(of_other - narrow.inertia(centroids.points)) / 2)
+    found = Estimate(mean, float(np.ptp([mean, of_other, narrow.inertia(centroids.points)])) / 2)
     return Found(centroids, found, cloud.solution.residual, tuple(doubts), fitted.n_evaluations)
 
 
