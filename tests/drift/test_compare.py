@@ -165,3 +165,13 @@ qckm.compare
 assert "scipy.stats" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_private_sketches_are_refused():
+    pytest.importorskip("opendp")
+    operator = qckm.SketchOperator.from_ranges([-5, -5], [5, 5], n_clusters=2, random_state=0)
+    sketch = operator.sketch(np.random.default_rng(0).normal(size=(1000, 2)))
+    released = qckm.privacy.release(sketch, epsilon=1.0, delta=1e-6)
+    for pair in ((sketch, released), (released, sketch), (released, released)):
+        with pytest.raises(QckmError, match="Private sketches cannot be compared"):
+            qckm.compare(*pair)

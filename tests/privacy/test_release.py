@@ -171,3 +171,20 @@ def test_rho_and_epsilon_are_those_of_opendp():
             assert theirs <= ours <= theirs * (1 + 1e-4)
     assert epsilon_of(rho_of(1.0, 1e-6), 1e-6) == pytest.approx(1.0, abs=1e-6)
     assert epsilon_of(rho_of(1.0, 1e-6), 1e-6) <= 1.0
+
+
+def test_two_releases_of_the_same_rows_do_not_add_up():
+    first = private()
+    second = private(after=[first])
+    for one, other in ((first, second), (second, first)):
+        with pytest.raises(MergeError, match="the same rows"):
+            one + other
+
+
+@pytest.mark.parametrize("size", [1e-18, 1e300])
+def test_budgets_beyond_all_measure_are_refused(size):
+    for wishes in ({"mechanism": "laplace"}, {"delta": 1e-6}):
+        with pytest.raises(PrivacyError, match="Expected epsilon from"):
+            release(SKETCH, epsilon=size, **wishes)
+    with pytest.raises(PrivacyError, match="noise is of a size"):
+        release(SKETCH, rho=size**2 if size < 1 else size)

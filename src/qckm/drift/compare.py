@@ -79,6 +79,11 @@ def compare(
     first, second = _parts("first", a), _parts("second", b)
     for part in [*first, *second][1:]:
         first[0].require_same_operator(part, "compare")
+    if any(part.private for part in (*first, *second)):
+        raise QckmError(
+            "Private sketches cannot be compared: the tests take the noise that was added to them for drift. Compare "
+            "the exact sketches where they are, and publish what was found."
+        )
     _require_level(level)
     if statistic not in _STATISTICS:
         raise QckmError(f"Expected a statistic among {', '.join(_STATISTICS)}, got {statistic!r}.")
@@ -108,6 +113,8 @@ def compare(
         from qckm.drift.explanation import explain  # decoders take their time to import
 
         explanation = explain(before, after, clusters, prepared, level, pvalue <= level, random_state)
+    if not 0 <= pvalue <= 1:
+        raise QckmError(f"No p-value could be computed of the statistic {name!r}, {value:.3g}: please report this.")
     used = prepared is not None and name != "largest"
     return Drift(
         pvalue,

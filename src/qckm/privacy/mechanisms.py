@@ -20,6 +20,8 @@ from qckm.privacy.sensitivity import Sensitivity
 _COUNT_SHARE = 64
 # A scale is raised by so much until OpenDP confirms the guarantee, which it computes with safe rounding.
 _NUDGE = 1 + 1e-9
+# Less noise hides nothing, and its variance is no float's to tell; more would not leave sums within 64 bits.
+_LEAST_NOISE, _MOST_NOISE = 1e-2, 2.0**48
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def gaussian(one: Sensitivity, rows: int, counted: bool, rho: float) -> Mechanis
     squared = rows**2 * (one.l2_squared + (weight**2 if counted else 0))
     distance = _root_above(squared)
     dp = _opendp()
-    scale = distance / math.sqrt(2 * rho)
+    scale = _noise_size(distance / math.sqrt(2 * rho))
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
     for _ in range(100):
         measurement = space >> dp.m.then_gaussian(scale)
@@ -72,7 +74,7 @@ def laplace(one: Sensitivity, rows: int, counted: bool, epsilon: float) -> Mecha
     weight = max(1, one.l1 // _COUNT_SHARE)
     distance = rows * (one.l1 + (weight if counted else 0))
     dp = _opendp()
-    scale = distance / epsilon
+    scale = _noise_size(distance / epsilon)
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
     for _ in range(100):
         measurement = space >> dp.m.then_laplace(scale)
@@ -82,6 +84,15 @@ def laplace(one: Sensitivity, rows: int, counted: bool, epsilon: float) -> Mecha
             return Mechanism(measurement, 2 * ratio / (1 - ratio) ** 2, spent**2 / 2, spent, weight)
         scale *= _NUDGE
     raise PrivacyError(f"No noise could be found that costs ε = {epsilon:g}.")
+
+
+def _noise_size(scale: float) -> float:
+    """Return the size of the noise, if it is one that 64-bit sums can take and that a float knows to be noise."""
+    if not _LEAST_NOISE <= scale <= _MOST_NOISE:
+        raise PrivacyError(
+            f"Expected a budget whose noise is of a size from {_LEAST_NOISE:g} to {_MOST_NOISE:.3g}, got {scale:.3g}."
+        )
+    return scale
 
 
 def _root_above(square: int) -> float:

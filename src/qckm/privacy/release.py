@@ -22,6 +22,10 @@ from qckm.sketch.ledger import NEIGHBOURS, Ledger, rho_of
 _TOLD_AT = 1e-6
 
 
+# Beyond these, a budget promises nothing or leaves nothing, and its accounting is beyond float64.
+_LEAST_EPSILON, _MOST_EPSILON = 1e-6, 1e6
+
+
 def release(
     sketch: Sketch,
     *,
@@ -146,8 +150,12 @@ def _choose(
     rho: float | None,
 ) -> mechanisms.Mechanism:
     for name, value in (("epsilon", epsilon), ("delta", delta), ("rho", rho)):
-        if value is not None and not (isinstance(value, (int, float)) and 0 < value < math.inf):
+        if value is not None and (
+            isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf
+        ):
             raise PrivacyError(f"Expected {name} to be a finite number > 0, got {value!r}.")
+    if epsilon is not None and not _LEAST_EPSILON <= epsilon <= _MOST_EPSILON:
+        raise PrivacyError(f"Expected epsilon from {_LEAST_EPSILON:g} to {_MOST_EPSILON:g}, got {epsilon:g}.")
     one = of_one_row(operator)
     if mechanism == "gaussian":
         if (rho is None) == (epsilon is None) or (epsilon is None) != (delta is None) or (delta or 0) >= 1:

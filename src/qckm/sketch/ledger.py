@@ -74,8 +74,9 @@ class Ledger:
 
         Variances add; of what was spent, the greater counts.
         """
-        if set(self.releases) & set(other.releases):
-            raise MergeError("Cannot add a private sketch twice: its rows would count twice, and so would its noise.")
+        mine, others = {*self.releases, *self.before}, {*other.releases, *other.before}
+        if mine & set(other.releases) or others & set(self.releases):
+            raise MergeError("Cannot add private sketches of the same rows: they would count twice.")
         if self.neighbours != other.neighbours or self.rows_per_person != other.rows_per_person:
             raise MergeError(
                 f"Cannot add private sketches of different promises: {self.promise} and {other.promise}. Release both "
