@@ -25,39 +25,51 @@ MODULES = [
         "search", "selection", "sketch_model", "task",
     )),
     "planning/scale",
+    "operator/frequency_count",
 ]  # fmt: skip
 STEERS = {
-    "attempts": ["MOST_AXES"],
+    "attempts": ["MOST_AXES", "OFTEN"],
     "calibration": ["RIDGE"],
     "cloud": ["_STEP"],
     "density": ["MORE_THAN_K", "EVENNESS", "WORTH"],
     "estimate": ["_HELD_OUT", "_FEWEST"],
     "expectation": ["_BY_CHANCE", "_LEFT_OUT"],
     "held_out": ["_LEAST_FREEDOM"],
-    "matched": ["WIDER", "TOLERANCE", "LEVEL", "ENOUGH_MEASUREMENTS", "ENOUGH_ENERGY", "ENOUGH_RADIANS"],
+    "matched": ["WIDER", "TOLERANCE", "LEVEL", "ENOUGH_MEASUREMENTS", "ENOUGH_ENERGY", "ENOUGH_RADIANS",
+                "MORE_MEASUREMENTS"],
     "remarks": ["_EDGE"],
     "search": ["STRIDE", "SHARE"],
     "selection": ["_LEAST_WIDTH", "_ABOVE"],
     "sketch_model": ["_SHARE_AT_ZERO"],
     "task": ["_LEAST_ROWS"],
-    "scale": ["_FEW", "_MANY_CLUSTERS", "_MANY_FEATURES", "_USUAL", "_ENOUGH", "_OF_FEW", "_OF_PLENTY",
+    "scale": ["_FEW", "_MANY_CLUSTERS", "_MANY_FEATURES", "_OF_FEW", "_OF_PLENTY",
               "_OF_PURE_TONES", "_FIRST_ROWS", "_MOST_APART", "_LEAST_APART", "_OF_ALL_ROWS",
               "_LEAST_SHARE_OF_SPACING", "_REACH_OF_ONE", "_REACH", "_SHARE_BEYOND", "_FURTHER"],
+    "frequency_count": ["_USUAL", "_ENOUGH"],
 }  # fmt: skip
 EFFORT = {
     "attempts": ["EFFORT"],
     "calibration": ["_MOST_STEPS", "_MOST_PRODUCTS"],
-    "cloud": ["_POINTS", "_A_CLUSTER", "_RUNS_ON_ROWS", "_RUNS_ON_POINTS", "_ROUNDS", "_MOST_CONTRIBUTIONS"],
+    "cloud": [
+        "_POINTS",
+        "_A_CLUSTER",
+        "_RUNS_ON_ROWS",
+        "_RUNS_ON_POINTS",
+        "_ROUNDS",
+        "_MOST_CONTRIBUTIONS",
+        "_WORTH_A_GPU",
+    ],
     "density": ["DENSITIES"],
     "estimate": ["_POINTS", "_FREQUENCIES", "_PREDICTED", "_PRODUCTS"],
     "expectation": ["_ROWS", "_ROWS_A_CLUSTER", "_MOST_TANGENTS"],
     "held_out": ["_N_HARMONICS"],
     "matched": ["PATIENCE"],
     "search": ["STARTS", "STAGES", "STEPS", "BRIEF", "LONG", "IDLE", "OVERHEAD"],
-    "scale": ["_RUNS", "_MOST_COMPONENTS"],
+    "scale": ["_RUNS"],
+    "frequency_count": ["_MOST_COMPONENTS"],
 }
 # In line: those of scale.py steer, too (the least m, and the quantiles of distances).
-STEERS_IN_LINE = {("scale", "choose_n_frequencies"), ("scale", "_spacing")}
+STEERS_IN_LINE = {("frequency_count", "choose_n_frequencies"), ("scale", "_spacing")}
 ORDINARY = {0, 1, 2, 0.5, -1}
 
 

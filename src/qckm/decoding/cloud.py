@@ -31,7 +31,8 @@ _RUNS_ON_POINTS = 3
 _MOST_CONTRIBUTIONS = 1 << 25
 # Raking: so many rounds at most, each point moving by this share of the length that the frequencies resolve.
 _ROUNDS, _STEP = 4, 0.15
-# Distances of an iteration from which on a GPU is faster than two cores.
+# Distances of an iteration below which a GPU, which waits for each of many launches, cannot be worth it: a guess, not
+# measured. Centroids may differ either way, as k-means starts at other points.
 _WORTH_A_GPU = 1 << 18
 # Weights by which points are only drawn anew may be rough.
 _ROUGH = 0.1
