@@ -4,6 +4,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import qckm
 from qckm.decoding.remarks import out_of_reach, remarks_on
+from qckm.decoding.task import Sample
 
 
 @pytest.fixture
@@ -16,8 +17,12 @@ SPREAD_OUT = np.array([[-3.0, 1.0], [3.0, -1.0], [0.0, 4.0]])
 THIRDS = np.full(3, 1 / 3)
 
 
+def sample_of(rows):
+    return Sample(rows, np.ones(len(rows)), None)
+
+
 def test_nothing_is_said_where_nothing_is_odd(sketch):
-    assert remarks_on(sketch, SPREAD_OUT, THIRDS, distinct_rows=3) == ()
+    assert remarks_on(sketch, SPREAD_OUT, THIRDS, sample_of(SPREAD_OUT)) == ()
 
 
 def test_centroids_in_one_place_are_told(sketch):
@@ -41,7 +46,7 @@ def test_a_column_of_a_large_unit_counts_in_that_unit(rng):
 
 
 def test_fewer_rows_than_clusters_are_told(sketch):
-    (words,) = remarks_on(sketch, SPREAD_OUT, THIRDS, distinct_rows=2)
+    (words,) = remarks_on(sketch, SPREAD_OUT, THIRDS, sample_of(SPREAD_OUT[[0, 0, 1]]))
     assert "2 distinct rows" in words
 
 
@@ -56,5 +61,13 @@ def test_centroids_where_rows_were_clipped_are_a_doubt(rng):
 def test_a_fit_tells_of_rows_that_are_all_alike():
     with pytest.warns(ConvergenceWarning, match="Only 1 of 3"):
         km = qckm.CompressiveKMeans(3, random_state=0).fit(np.ones((50, 2)))
-    assert any("3 centroids are in 1 places" in words for words in km.remarks_)
-    assert any("1 distinct rows" in words for words in km.remarks_)
+    (words,) = km.remarks_
+    assert "All rows are the same" in words
+
+
+def test_a_column_that_counts_rows_is_told_and_not_said_to_need_another_unit(rng):
+    rows = np.column_stack([np.arange(300.0), rng.normal(size=300)])
+    op = qckm.SketchOperator.draw(2, 20, scale=2.0, random_state=0, feature_names=("number", "height"))
+    (words,) = remarks_on(op.sketch(rows), SPREAD_OUT * [1000, 1], THIRDS)
+    assert words.startswith("Column 'number' counts the rows")
+    assert "--columns height" in words

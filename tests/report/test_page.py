@@ -52,17 +52,48 @@ def test_nothing_is_fetched_and_nothing_runs(rng):
 
 
 def test_the_verdict_is_that_of_the_worst_check(rng):
-    good = model_of(rng, rows=1000, saturated=0, explained=0.99)
-    poor = model_of(rng, rows=1000, saturated=900, explained=0.99)
+    good = model_of(rng, rows=1000, saturated=0, explained=0.99, converged=True)
+    poor = model_of(rng, rows=1000, saturated=900, explained=0.99, converged=True)
     assert checks.worst(checks.check(good, None)) == "good"
     assert checks.worst(checks.check(poor, None)) == "poor"
 
 
-@pytest.mark.parametrize("converged, grade", [(True, "good"), (False, "poor"), (None, "good")])
+@pytest.mark.parametrize("converged, grade", [(True, "good"), (False, "poor"), (None, "fair")])
 def test_the_decoder_is_heard(rng, converged, grade):
     found = checks.check(model_of(rng, rows=1000, saturated=0, explained=0.99, converged=converged), None)
     assert checks.worst(found) == grade
-    assert ("The decoder's verdict" in [one.title for one in found]) == (converged is not None)
+    assert "The decoder's verdict" in [one.title for one in found]
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"saturated": 1}, "1 row lies too far from the others"),
+        ({"remarks": ["Column 'id' counts the rows"]}, "Column &#x27;id&#x27; counts the rows"),
+        ({"converged": None}, "None is known of this model"),
+    ],
+)
+def test_what_is_odd_is_never_called_sound(rng, facts, words):
+    sound = {"rows": 100_000, "saturated": 0, "explained": 0.99, "converged": True}
+    assert "This looks sound." in render(model_of(rng, **sound))
+    page = render(model_of(rng, **(sound | facts)))
+    assert "This looks sound." not in page
+    assert words in page
+
+
+def test_coincident_centroids_are_never_called_sound(rng):
+    model = model_of(rng, rows=1000, saturated=0, explained=0.99, converged=True)
+    model.centers[1] = model.centers[0]
+    page = render(model)
+    assert "Look twice" in page
+    assert "4 centroids are in 3 places" in page
+
+
+def test_rows_that_are_all_the_same_are_never_called_sound(rng):
+    model = model_of(rng, k=1, rows=1000, saturated=0, explained=0.99, converged=True)
+    page = render(model, np.repeat(model.centers, 100, axis=0))
+    assert "All 100 rows of the sample are the same" in page
+    assert "This looks sound." not in page
 
 
 def test_wrong_centroids_are_found_out_by_a_sample(rng):
@@ -77,7 +108,10 @@ def test_wrong_centroids_are_found_out_by_a_sample(rng):
 @pytest.mark.filterwarnings("error")
 def test_fewer_distinct_rows_than_clusters_are_nothing_to_compare_with(rng):
     sample = np.repeat(rng.normal(size=(3, 6)), 100, axis=0)
-    assert [check.title for check in checks.check(model_of(rng, k=4), sample)] == ["Sizes"]
+    assert [check.title for check in checks.check(model_of(rng, k=4), sample)] == [
+        "The decoder's verdict",
+        "Sizes",
+    ]
     assert "4 clusters" in render(model_of(rng, k=4), sample)
 
 

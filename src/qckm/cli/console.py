@@ -49,4 +49,9 @@ def console_options(verb: Callable[..., Any]) -> Callable[..., Any]:
 def say_assumptions(source: Source, console: Console) -> None:
     """Say what was taken for granted on opening data, and how to say otherwise."""
     for words in source.assumptions:
-        console.say(f"{words}; if that is wrong, use --header, --no-header or --columns")
+        console.say(assumption_in_words(words))
+
+
+def assumption_in_words(words: str) -> str:
+    """Return what was taken for granted, with its remedy on the command line."""
+    return f"{words}; if that is wrong, use --header, --no-header or --columns"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import click
 
-from qckm.cli.console import Console, say_assumptions
+from qckm.cli.console import Console, assumption_in_words, say_assumptions
 from qckm.cli.invocation import command_again
 from qckm.cli.progress import Progress
 from qckm.cli.sketch_io import load_operator
@@ -57,12 +57,16 @@ class SketchTask:
 
 @dataclass(frozen=True, eq=False)
 class Sketched:
-    """A sketch, the source it is of, what the pilot tells a decoder if there was one, and the seconds of each part."""
+    """A sketch, the source it is of, what the pilot tells a decoder if there was one, and the seconds of each part.
+
+    `remarks` say what may be wrong with the columns, as the pilot sees them.
+    """
 
     sketch: Sketch
     source: Source
     hints: Hints | None
     seconds: dict[str, float]
+    remarks: tuple[str, ...] = ()
 
 
 def open_data(task: SketchTask, console: Console) -> tuple[Source, SketchOperator | None]:
@@ -111,7 +115,8 @@ def sketch_data(
     done = time.perf_counter()
     if save and want_hints and done - ready >= task.checkpoint_every:
         save(state)  # decoding may be stopped, too: it need not cost another pass
-    return Sketched(state.sketch, source, planned.hints, {"prepare": ready - began, "sketch": done - ready})
+    seconds = {"prepare": ready - began, "sketch": done - ready}
+    return Sketched(state.sketch, source, planned.hints, seconds, planned.remarks)
 
 
 def _require_rows(source: Source, planned: Planned, n_clusters: int) -> None:
@@ -209,4 +214,11 @@ def facts_of(sketched: Sketched, n_bytes: int) -> dict[str, object]:
         "sketch_bytes": n_bytes,
         **operator_facts(operator),
         "seconds": sketched.seconds,
+        **remarks_fact(sketched.remarks, sketched.source),
     }
+
+
+def remarks_fact(remarks: Sequence[str], source: Source) -> dict[str, list[str]]:
+    """Return what may be wrong, as a fact if anything is: with columns or centroids, or with how data were read."""
+    said = [*remarks, *map(assumption_in_words, source.assumptions)]
+    return {"remarks": said} if said else {}

@@ -39,6 +39,7 @@ class EngineSketched:
     engine: str
     data: tuple[str, ...]
     seconds: dict[str, float]
+    remarks: tuple[str, ...] = ()
 
 
 def sketch_paths(task: EngineTask, console: Console) -> EngineSketched:
@@ -63,9 +64,8 @@ def _sketch(task: EngineTask, module: Any, console: Console) -> EngineSketched:
         drawn = time.perf_counter()
         sketch = held.sketch(planned.operator, task.on_bad)
         done = time.perf_counter()
-    return EngineSketched(
-        sketch, task.engine, task.data, {"start": ready - began, "prepare": drawn - ready, "sketch": done - drawn}
-    )
+    seconds = {"start": ready - began, "prepare": drawn - ready, "sketch": done - drawn}
+    return EngineSketched(sketch, task.engine, task.data, seconds, planned.remarks)
 
 
 def facts_of(done: EngineSketched, n_bytes: int) -> dict[str, object]:
@@ -81,4 +81,5 @@ def facts_of(done: EngineSketched, n_bytes: int) -> dict[str, object]:
         "sketch_bytes": n_bytes,
         **operator_facts(sketch.operator),
         "seconds": done.seconds,
+        **({"remarks": list(done.remarks)} if done.remarks else {}),
     }

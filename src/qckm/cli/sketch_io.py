@@ -67,5 +67,5 @@ def fold(
                 raise error.within(path) from error
         data = files.dumps(total)
         write(data)
-    console.say(summary(total, len(data), None))
+    console.say(f"{target if target != '-' else 'sketch'}: {summary(total, len(data), None)}")
     console.print_facts({"output": target, "rows": total.count, "skipped": total.skipped, "sketch_bytes": len(data)})

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 
 import click
 
 from qckm.cli.console import Console
 from qckm.cli.output_files import write_bytes
+from qckm.cli.summaries import columns_in_words, counted
 from qckm.common.text import format_duration
 from qckm.decoding.decode import DECODERS, POOR_FIT, Clustering, Hints, decode_hinted
 from qckm.decoding.mixture import POOR_MIXTURE, CovarianceType, FittedMixture, fit_mixture
 from qckm.errors import PoorFitWarning
 from qckm.models import Model, to_csv, to_json, writer_for
-from qckm.sketch import Sketch
+from qckm.planning.column_checks import names_of
+from qckm.sketch import Sketch, SketchOperator
 
 
 def require_decoder(name: str) -> None:
@@ -24,18 +28,35 @@ def require_decoder(name: str) -> None:
 
 
 def decode_sketch(
-    sketch: Sketch, n_clusters: int, decoder: str, n_init: int, seed: int, console: Console, hints: Hints | None = None
+    sketch: Sketch,
+    n_clusters: int,
+    decoder: str,
+    n_init: int,
+    seed: int,
+    console: Console,
+    hints: Hints | None = None,
+    remarks: Sequence[str] = (),
 ) -> tuple[Clustering, float]:
-    """Decode with the rows of a pilot where there is one; return what was found, and the seconds taken."""
+    """Decode with the rows of a pilot where there is one; return what was found, and the seconds taken.
+
+    `remarks` are those on the rows, which are told with the decoder's.
+    """
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorFitWarning)  # said in the tool's own voice
         found = decode_hinted(sketch, n_clusters, hints, decoder=decoder, n_init=n_init, random_state=seed)
+    found = replace(found, remarks=_joined(found.remarks, remarks, names_of(sketch)))
     if found.converged is False:
         console.say(f"warning: {POOR_FIT}")
     for remark in found.remarks:
         console.say(f"warning: {remark}")
     return found, time.perf_counter() - began
+
+
+def _joined(remarks: Sequence[str], more: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """Return remarks and more of them, without a second one about a column."""
+    told = tuple(f"Column {name!r} " for name in names if any(one.startswith(f"Column {name!r} ") for one in remarks))
+    return (*remarks, *(one for one in more if one not in remarks and not one.startswith(told or "\0")))
 
 
 def fit_sketch(
@@ -76,12 +97,39 @@ def _inertia(clustering: Clustering) -> dict[str, object]:
     return {"inertia_estimate": clustering.inertia, "inertia_error": clustering.inertia_error}
 
 
-def summary(fitted: Clustering | FittedMixture, seconds: float) -> str:
-    """Return what was found, in a line."""
-    words = f"K = {len(fitted.weights)} explains {fitted.explained:.1%} of the sketch"
+def verdict(fitted: Clustering | FittedMixture) -> str:
+    """Return in words whether what was found is to be believed."""
+    if fitted.converged is None:
+        return "no verdict: this decoder gives none"
+    if not fitted.converged:
+        return "verdict: doubtful, see the warning above"
+    remarks = len(fitted.remarks) if isinstance(fitted, Clustering) else 0
+    if remarks:
+        return f"verdict: the sketch settles them, but see the warning{'s' * (remarks > 1)} above"
+    return "verdict: to be believed"
+
+
+def summary(fitted: Clustering | FittedMixture, operator: SketchOperator, count: float, seconds: float) -> list[str]:
+    """Return what was found, in lines: of what, whether it is to be believed, and how large the error is."""
+    of = columns_in_words(operator.feature_names, operator.n_features)
+    what = "centroid" if isinstance(fitted, Clustering) else "Gaussian"
+    words = f"{verdict(fitted)}; {fitted.explained:.1%} of the sketch explained"
     if isinstance(fitted, Clustering) and fitted.inertia is not None and fitted.inertia_error is not None:
-        words += f"; sum of squared distances {fitted.inertia:.4g} ± {fitted.inertia_error:.1g}, estimated"
-    return f"{words}, in {format_duration(seconds)}"
+        words += f"; sum of squared distances (SSE) about {fitted.inertia:.4g} ± {fitted.inertia_error:.1g}"
+    return [
+        f"{counted(len(fitted.weights), what)} of {counted(count, 'row')}, {of}, decoded in {format_duration(seconds)}",
+        words,
+    ]
+
+
+def say_found(
+    fitted: Clustering | FittedMixture, sketch: Sketch, target: str, seconds: float, console: Console
+) -> None:
+    """Say what was written where, and whether it is to be believed."""
+    first, *others = summary(fitted, sketch.operator, sketch.count, seconds)
+    console.say(first if target == "-" else f"{target}: {first}")
+    for line in others:
+        console.say(line)
 
 
 def write_model(model: Model, output: str, console: Console) -> None:

@@ -2,22 +2,83 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from qckm.cli.console import Console
 from qckm.common.text import format_bytes
+from qckm.planning.column_checks import names_of
 from qckm.sketch import Sketch, SketchOperator
+
+_MOST_NAMES = 8
 
 
 def remark(sketch: Sketch, console: Console) -> None:
     """Say what the user should know of a sketch: rows that were left out or clipped."""
     if sketch.skipped:
-        console.say(f"skipped {sketch.skipped:,} bad rows")
+        console.say(f"skipped {counted(sketch.skipped, 'bad row')}")
     if sketch.saturated:
-        share = sketch.saturated / sketch.count
-        console.say(
-            f"{sketch.saturated:,} rows ({share:.2%}) lie farther from the origin than can be coded, and were clipped: "
-            "if they matter, use the logarithm of columns with long tails, a larger --scale, or the pilot's, which "
-            "also finds the origin"
-        )
+        console.say(f"warning: {_clipped(sketch)}")
+
+
+def _clipped(sketch: Sketch) -> str:
+    share = sketch.saturated / sketch.count
+    lie = "lies" if sketch.saturated == 1 else "lie"
+    return (
+        f"{counted(sketch.saturated, 'row')} ({share_in_words(share)}) {lie} too far from the others to be coded, and "
+        f"count{'s' * (sketch.saturated == 1)} as if at the edge{_furthest(sketch)}. Remove such rows if they are "
+        "mistakes; if they matter, take the logarithm of columns with long tails, or give a larger --scale."
+    )
+
+
+def _furthest(sketch: Sketch) -> str:
+    """Return which column reaches furthest beyond what is coded, where the sketch knows."""
+    (least, greatest), (lower, upper) = sketch.operator.reach, sketch.bounds
+    with np.errstate(over="ignore"):
+        beyond = np.maximum(least - lower, upper - greatest) / (greatest - least)
+    column = int(beyond.argmax())
+    if not beyond[column] > 0:
+        return ""
+    name = names_of(sketch)[column]
+    value = lower[column] if least[column] - lower[column] > upper[column] - greatest[column] else upper[column]
+    return f": column {name!r} reaches {value:.4g}, and {least[column]:.4g} to {greatest[column]:.4g} is coded"
+
+
+def share_in_words(share: float) -> str:
+    """Return a share in per cent; a small one is never none.
+
+    Examples
+    --------
+    >>> share_in_words(0.25), share_in_words(3e-6)
+    ('25.00%', 'less than 0.01%')
+    """
+    return f"{share:.2%}" if share >= 1e-4 or not share else "less than 0.01%"
+
+
+def counted(count: float, what: str) -> str:
+    """Return a number of things in words.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(3000, "row")
+    ('1 row', '3,000 rows')
+    """
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def columns_in_words(names: Sequence[str] | None, n_features: int) -> str:
+    """Return which columns were used.
+
+    Examples
+    --------
+    >>> columns_in_words(("age", "income"), 2), columns_in_words(None, 3)
+    ('columns age, income', '3 columns')
+    """
+    if not names:
+        return counted(n_features, "column")
+    more = f", … ({n_features})" if n_features > _MOST_NAMES else ""
+    return f"column{'s' * (n_features != 1)} {', '.join(names[:_MOST_NAMES])}{more}"
 
 
 def operator_facts(operator: SketchOperator) -> dict[str, object]:
@@ -42,4 +103,5 @@ def summary(sketch: Sketch, n_bytes: int, source_bytes: int | None) -> str:
     shrunk = (
         f", {source_bytes / n_bytes:,.0f} times less than the data" if source_bytes and source_bytes > n_bytes else ""
     )
-    return f"{sketch.count:,} row{'s' * (sketch.count != 1)} in {format_bytes(n_bytes)}{shrunk}"
+    of = columns_in_words(sketch.operator.feature_names, sketch.operator.n_features)
+    return f"{counted(sketch.count, 'row')}, {of}, in {format_bytes(n_bytes)}{shrunk}"

@@ -156,9 +156,8 @@ def _run(task: Task) -> Clustering:
 
 
 def _decode_matched(task: Task) -> Clustering:
-    found, octave, distinct = decode_rows(task), None, None
-    if found is not None and task.rows is not None:
-        distinct = len(np.unique(task.rows.rows, axis=0))
+    found, octave = decode_rows(task), None
+    sample = task.rows if found is not None else None  # rows that do not cover what was sketched tell little of it
     if found is None and task.sketch.private and task.start is None:
         from qckm.decoding.private import decode_private
 
@@ -178,7 +177,7 @@ def _decode_matched(task: Task) -> Clustering:
         octave=octave,
         inertia=found.inertia.mean * count,
         inertia_error=found.inertia.error * count,
-        remarks=(*doubts, *remarks_on(task.sketch, centers, shares, distinct)),
+        remarks=(*doubts, *remarks_on(task.sketch, centers, shares, sample)),
     )
 
 

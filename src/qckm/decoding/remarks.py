@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from qckm.common.arrays import Floats
+from qckm.decoding.task import Sample
+from qckm.planning.column_checks import dominating_column, identifiers_in_rows, identifiers_in_sketch, names_of
 from qckm.sketch import Sketch, SketchOperator
 
-# A column that makes up more than this share of the squared distances is all that clusters are found by: the issue's
-# own definition, not a number that steers anything.
-_NEARLY_ALL = 0.99
 # A centroid is at the edge of the operator's reach if it is within this share of it.
 _EDGE = 0.1
 
 
-def remarks_on(sketch: Sketch, centers: Floats, weights: Floats, distinct_rows: int | None = None) -> tuple[str, ...]:
+def remarks_on(sketch: Sketch, centers: Floats, weights: Floats, sample: Sample | None = None) -> tuple[str, ...]:
     """Return what is odd about centroids (K, n) of shares (K,), and about what they are to tell apart.
 
     Parameters
@@ -23,14 +22,25 @@ def remarks_on(sketch: Sketch, centers: Floats, weights: Floats, distinct_rows: 
     centers : ndarray of shape (K, n)
     weights : ndarray of shape (K,)
         Shares of the rows, of sum 1.
-    distinct_rows : int, optional
-        How many distinct rows were decoded with.
+    sample : Sample, optional
+        The rows that were decoded with.
     """
+    identical = _identical(sketch)
+    if identical:
+        return (identical,)
+    names = names_of(sketch)
+    identifiers = identifiers_in_sketch(sketch, names)
+    distinct = None
+    if sample is not None:
+        rows, which = np.unique(sample.rows, axis=0, return_inverse=True)
+        distinct = len(rows)
+        identifiers |= identifiers_in_rows(rows, np.bincount(which.ravel(), sample.weights).astype(np.float64), names)
     found = [
-        _too_few_rows(len(centers), distinct_rows),
+        _too_few_rows(len(centers), distinct),
         _coincident(sketch.operator, centers),
         _empty(weights * sketch.count),
-        _one_column(sketch.operator, centers, weights),
+        *identifiers.values(),
+        dominating_column(centers / sketch.operator.units, weights, names, "centroids", known=identifiers),
     ]
     return tuple(words for words in found if words)
 
@@ -48,7 +58,16 @@ def out_of_reach(sketch: Sketch, centers: Floats) -> tuple[str, ...]:
 def _too_few_rows(n_clusters: int, distinct: int | None) -> str:
     if distinct is None or distinct >= n_clusters:
         return ""
-    return f"There are {distinct} distinct rows to decode with, fewer than {n_clusters} clusters."
+    are = "is 1 distinct row" if distinct == 1 else f"are {distinct} distinct rows"
+    return f"There {are} to decode with, fewer than the {n_clusters} clusters asked for: choose a smaller K."
+
+
+def _identical(sketch: Sketch) -> str:
+    """Tell of rows that are all the same; after a subtraction bounds are wide, and do not tell."""
+    lower, upper = sketch.bounds
+    if not sketch.count > 1 or not (lower == upper).all():
+        return ""
+    return "All rows are the same: there is nothing to cluster. Check which file and which columns were read."
 
 
 def _coincident(operator: SketchOperator, centers: Floats) -> str:
@@ -56,24 +75,10 @@ def _coincident(operator: SketchOperator, centers: Floats) -> str:
     places = len(np.unique(np.rint((centers - operator.origin) / operator.steps), axis=0))
     if places == len(centers):
         return ""
-    return f"{len(centers)} centroids are in {places} places: there may be fewer clusters than were asked for."
+    return f"{len(centers)} centroids are in {places} place{'s' * (places > 1)}: choose a smaller K."
 
 
 def _empty(counts: Floats) -> str:
     """Tell of centroids that stand for less than half a row."""
     empty = int((counts < 0.5).sum())
-    return f"{empty} of {len(counts)} centroids have no rows." if empty else ""
-
-
-def _one_column(operator: SketchOperator, centers: Floats, weights: Floats) -> str:
-    """Tell of a column beside which the others do not count."""
-    squares = weights @ (((centers - weights @ centers) / operator.units) ** 2)
-    total = float(squares.sum())
-    if len(squares) < 2 or not total > 0 or squares.max() <= _NEARLY_ALL * total:
-        return ""
-    column = int(squares.argmax())
-    name = repr(operator.feature_names[column]) if operator.feature_names else str(column)
-    return (
-        f"Column {name} makes up {squares[column] / total:.2%} of the squared distances between centroids: the others "
-        "hardly count. Standardize the columns if they should."
-    )
+    return f"{empty} of {len(counts)} centroids have no rows: choose a smaller K." if empty else ""

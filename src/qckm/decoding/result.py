@@ -38,7 +38,7 @@ class Clustering:
         tells, and its standard error; None for CL-OMPR, which models points.
     remarks : tuple of str
         What to know before relying on the centroids: why the verdict is what it is, centroids that coincide or have no
-        rows, a column beside which no other counts, fewer distinct rows than clusters.
+        rows, a column beside which no other counts, one that numbers or names rows, rows that are all the same.
     """
 
     centers: Floats

@@ -95,7 +95,7 @@ class CompressiveKMeans(FittedKMeans):
         CL-OMPR, which models points.
     remarks_ : tuple of str
         What to know before relying on the centroids: why `converged_` is False, centroids that coincide or have no
-        rows, a column beside which no other counts, fewer distinct rows than clusters.
+        rows, a column beside which no other counts, one that numbers or names rows, rows that are all the same.
     n_iter_ : int
         Evaluations of the objective.
     n_features_in_ : int

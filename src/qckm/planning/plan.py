@@ -13,6 +13,7 @@ from qckm.common.random import mixed_with, spawn
 from qckm.errors import OperatorError
 from qckm.operator import signatures
 from qckm.operator.request import Dither
+from qckm.planning.column_checks import doubts_of_rows
 from qckm.planning.hints import Hints
 from qckm.planning.pilot import Pilot, choose_pilot_size
 from qckm.planning.sampling import draw_pilot_of
@@ -56,11 +57,15 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """An operator, what the pilot tells a decoder (if there was a pilot), and words to the user."""
+    """An operator, what the pilot tells a decoder (if there was a pilot), and words to the user.
+
+    `words` say what was done, `remarks` what may be wrong with the columns.
+    """
 
     operator: SketchOperator
     hints: Hints | None = None
     words: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Planned:
@@ -115,6 +120,7 @@ def plan_operator(
     m, signature = plan.n_frequencies or choose_n_frequencies(n, n_clusters or 1), signatures.get(plan.signature)
     law, radians = choose_law(n, n_clusters or 1, m, signature, plan.law, of_all)
     words: list[str] = []
+    remarks: tuple[str, ...] = ()
     if plan.scale is None or plan.standardize or want_hints:
         pilot = draw(for_pilot)
         if plan.standardize:
@@ -123,6 +129,7 @@ def plan_operator(
             units[units == 0] = 1.0
             if constant:
                 words.append(f"constant in the pilot, left as they are: {', '.join(constant)}")
+        remarks = doubts_of_rows(pilot.rows, pilot.weights, units, names)
         pilot_in_units = Pilot(pilot.rows / units, pilot.weights)
         settings = choose_settings(pilot_in_units, n_clusters or 1, for_pilot, radians)
         scale = plan.scale or float(np.ldexp(settings.scale, -(plan.octaves // 2)))
@@ -142,7 +149,7 @@ def plan_operator(
         extent=extent,
     )
     hints = None if pilot is None or not n_clusters else _hints(pilot, settings, operator)
-    return Planned(operator, hints, tuple(words))
+    return Planned(operator, hints, tuple(words), remarks)
 
 
 def hints_for(source: Source, plan: Plan, operator: SketchOperator) -> Hints:

@@ -9,12 +9,18 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.common.blas import one_thread
+from qckm.common.text import shortened
 from qckm.decoding.decode import POOR_FIT
 from qckm.models import Model
-from qckm.report.facts import amount, number, percent
+from qckm.report.facts import amount, count, number, percent
 
 # A share of a sketch that is well explained. Of a one-bit sketch of points, the harmonics that are modelled are 94 %.
 _WELL = 0.9
+# Centroids nearer to each other than this share of what the furthest are apart are in one place.
+_APART = 1e-6
+# A file may hold any number of remarks, of any length.
+_MOST_REMARKS, _LONGEST = 20, 500
+_VERDICT = "The decoder's verdict"
 # Squares of larger numbers are no float64, nor those of smaller ones than its inverse.
 _FAR = 1e150
 
@@ -34,9 +40,21 @@ class Check:
 def check(model: Model, sample: Floats | None) -> list[Check]:
     """Look at everything that is known of a model; what is not known is left out."""
     facts = model.facts
-    found = [_believed(facts), _explained(model), _inertia(facts), _clipped(facts), _skipped(facts), _sizes(model)]
+    compared = None
     if sample is not None and len(sample) > 5 * len(model.centers):
-        found.insert(0, _beside_kmeans(model, sample))
+        compared = _beside_kmeans(model, sample)
+    found = [
+        compared,
+        _believed(facts, compared is not None),
+        *_remarks(facts),
+        _identical(sample),
+        _coincident(model),
+        _explained(model),
+        _inertia(facts),
+        _clipped(facts),
+        _skipped(facts),
+        _sizes(model),
+    ]
     return [one for one in found if one is not None]
 
 
@@ -69,13 +87,43 @@ def _beside_kmeans(model: Model, sample: Floats) -> Check | None:
     return Check(_graded(ratio, 1.06, 1.25), "Beside k-means", words)
 
 
-def _believed(facts: dict[str, object]) -> Check | None:
-    """Pass on what the decoder itself thinks; CL-OMPR has no opinion."""
+def _believed(facts: dict[str, object], compared: bool) -> Check | None:
+    """Pass on what the decoder itself thinks; CL-OMPR has no opinion, and a model in CSV does not tell."""
     converged = facts.get("converged")
-    if not isinstance(converged, (bool, np.bool_)):
+    if isinstance(converged, (bool, np.bool_)):
+        grade: Grade = "good" if converged else "poor"
+        return Check(grade, _VERDICT, "These centroids are to be believed." if converged else POOR_FIT)
+    if compared:
         return None
-    grade: Grade = "good" if converged else "poor"
-    return Check(grade, "The decoder's verdict", "These centroids are to be believed." if converged else POOR_FIT)
+    words = "None is known of this model. Compare it with rows: qckm report MODEL --data FILE."
+    return Check("fair", _VERDICT, words)
+
+
+def _remarks(facts: dict[str, object]) -> list[Check]:
+    """Pass on what was odd about the rows, or about the centroids; the decoder's reasons for a poor verdict, too."""
+    found = facts.get("remarks")
+    said = [remark for remark in found if isinstance(remark, str)] if isinstance(found, list) else []
+    return [Check("fair", "To look at", shortened(remark, _LONGEST)) for remark in said[:_MOST_REMARKS]]
+
+
+def _identical(sample: Floats | None) -> Check | None:
+    if sample is None or len(sample) < 2 or np.ptp(sample, axis=0).any():
+        return None
+    words = f"All {len(sample):,} rows of the sample are the same: there is nothing to cluster."
+    return Check("poor", "Rows", words)
+
+
+def _coincident(model: Model) -> Check | None:
+    """Tell of centroids in one place, in a file of any origin: to a millionth of what they are apart altogether."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        places = (model.centers - model.centers.min(axis=0)) / model.units
+        extent = float(places.max())
+        places = np.rint(places / (_APART * extent)) if 0 < extent < np.inf else np.zeros_like(places)
+    distinct, k = len(np.unique(places, axis=0)), len(places)
+    if distinct == k:
+        return None
+    words = f"{k} centroids are in {distinct} place{'s' * (distinct != 1)}: choose a smaller K."
+    return Check("poor", "Coincident centroids", words)
 
 
 def _explained(model: Model) -> Check | None:
@@ -104,8 +152,12 @@ def _clipped(facts: dict[str, object]) -> Check | None:
     if not rows or clipped is None:
         return None
     share = clipped / rows
-    words = f"{clipped:,} rows ({share:.2g} of all) lie too far from the middle to be coded: clipped."
-    return Check(_graded(share, 0.001, 0.05), "Outliers", words if share else "No row lies outside the coded range.")
+    lie = "1 row lies" if clipped == 1 else f"{count(clipped)} rows lie"
+    words = (
+        f"{lie} too far from the others to be coded, {share:.2g} of all, and count as if at the edge. If they matter, "
+        "take the logarithm of columns with long tails, or sketch again with a larger --scale."
+    )
+    return Check(_graded(share, 0, 0.05), "Outliers", words if share else "No row lies outside the coded range.")
 
 
 def _skipped(facts: dict[str, object]) -> Check | None:

@@ -83,4 +83,4 @@ def command(
     else:
         model = Model.of(fitted, found.operator, facts)
     sketch_to_model.write_model(model, target, console)
-    console.say(sketch_to_model.summary(fitted, seconds))
+    sketch_to_model.say_found(fitted, found, target, seconds, console)

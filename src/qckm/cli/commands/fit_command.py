@@ -64,16 +64,18 @@ def command(
     if hints is None and not done.source.once:
         hints = hints_for(done.source, task.plan, done.sketch.operator)
     size = len(files.dumps(done.sketch))
-    console.say(
-        f"{summaries.summary(done.sketch, size, done.source.n_bytes)}, in {format_duration(done.seconds['sketch'])}"
-    )
+    words = summaries.summary(done.sketch, size, done.source.n_bytes)
+    console.say(f"sketch: {words}, in {format_duration(done.seconds['sketch'])}")
     seed = decoder_seed(task.plan.seed)
-    clustering, seconds = sketch_to_model.decode_sketch(done.sketch, clusters, decoder, n_init, seed, console, hints)
+    clustering, seconds = sketch_to_model.decode_sketch(
+        done.sketch, clusters, decoder, n_init, seed, console, hints, done.remarks
+    )
     summaries.remark(done.sketch, console)
     facts = data_to_sketch.facts_of(done, size)
     facts["seconds"] = {**done.seconds, "decode": seconds}
     facts |= {
         **sketch_to_model.fit_facts(clustering),
+        **data_to_sketch.remarks_fact(clustering.remarks, done.source),
         "decoder": decoder,
         "seed": task.plan.seed,
         "command": invocation.command_again(),
@@ -88,4 +90,7 @@ def command(
         from qckm.cli.commands.report_command import write_report
 
         write_report(model, None if done.source.once else done.source, report_output)
-    console.say(sketch_to_model.summary(clustering, seconds))
+    for path, what in ((sketch_output, "the sketch"), (report_output, "a report")):
+        if path not in (None, "-"):
+            console.say(f"{path}: {what}")
+    sketch_to_model.say_found(clustering, done.sketch, target, seconds, console)

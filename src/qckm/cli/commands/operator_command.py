@@ -10,6 +10,7 @@ from qckm.cli import data_to_sketch, options, sketch_io, summaries
 from qckm.cli.console import Console, console_options
 from qckm.cli.paths import Input, Output
 from qckm.cli.ranges_files import read_ranges
+from qckm.common.text import format_bytes
 from qckm.planning.plan import Plan, draw_operator
 from qckm.sketch import SketchOperator
 
@@ -53,6 +54,7 @@ def command(
     if [bool(data), ranges is not None, operator_file is not None].count(True) != 1:
         raise click.UsageError("Give DATA, or --ranges FILE, to draw an operator for, or --like FILE to copy one.")
     target = sketch_io.sketch_output(output)
+    remarks: tuple[str, ...] = ()
     if operator_file is not None:
         operator = sketch_io.load_operator(operator_file)
     elif ranges is not None:
@@ -65,10 +67,18 @@ def command(
         planned = draw_operator(data_to_sketch.open_data(task, console)[0], plan)
         for words in planned.words:
             console.say(words)
+        remarks = planned.remarks
         operator = planned.operator
+    for words in remarks:
+        console.say(f"warning: {words}")
     size = sketch_io.write_sketch(operator.empty(), target)
-    console.say(f"{operator.n_features} columns, {operator.n_frequencies} frequencies, scale {operator.scale:.4g}")
-    console.print_facts({"output": target, "sketch_bytes": size, **summaries.operator_facts(operator)})
+    of = summaries.columns_in_words(operator.feature_names, operator.n_features)
+    console.say(
+        f"{target if target != '-' else 'operator'}: {of}, {operator.n_frequencies} frequencies, "
+        f"scale {operator.scale:.4g}, in {format_bytes(size)}"
+    )
+    told = {"remarks": list(remarks)} if remarks else {}
+    console.print_facts({"output": target, "sketch_bytes": size, **summaries.operator_facts(operator), **told})
 
 
 def _from_ranges(path: str, clusters: int | None, columns: tuple[str, ...] | None, plan: Plan) -> SketchOperator:

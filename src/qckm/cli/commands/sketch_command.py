@@ -90,6 +90,8 @@ def command(
     size = sketch_io.write_sketch(done.sketch, name())
     if target != "-":
         checkpoints.remove(checkpoints.path_of(target))
+    for remark in done.remarks:
+        console.say(f"warning: {remark}")
     summaries.remark(done.sketch, console)
     words = summaries.summary(done.sketch, size, done.source.n_bytes)
     console.say(f"{name() if target != '-' else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}")
@@ -100,6 +102,8 @@ def _sketch_by_engine(task: EngineTask, target: str, console: Console) -> None:
     """Have an engine read the data and sketch them where they are."""
     done = engine_to_sketch.sketch_paths(task, console)
     size = sketch_io.write_sketch(done.sketch, target)
+    for remark in done.remarks:
+        console.say(f"warning: {remark}")
     summaries.remark(done.sketch, console)
     words = summaries.summary(done.sketch, size, None)
     console.say(f"{target if target != '-' else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}")

@@ -1,0 +1,136 @@
+"""Columns to be told of before clusters are believed: those that name rows, and one beside which no other counts.
+
+Row numbers and identifiers measure nothing, so that distances in them mean nothing. A pilot tells by its values, a
+sketch by its bounds and the columns' names: whoever decodes a sketch that was made elsewhere hears of them, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from qckm.common.arrays import Floats
+from qckm.sketch import Sketch
+
+# A column that makes up more than this share of the squared distances is all that clusters are found by: the issue's
+# own definition, not a number that steers anything.
+_NEARLY_ALL = 0.99
+# Of fewer rows, whole numbers without gaps are no surprise.
+_FEWEST = 20
+# A pilot drawn from many rows misses the first and the last of them: 1 of its 32 parts at either end, at most.
+_ENDS = 1 / 16
+# Whole numbers beyond this are no longer told apart.
+_LARGEST = 2.0**53
+
+_NAMES = re.compile(
+    r"(?:id|ids|idx|index|pk|oid|uid|uuid|guid|row|rowid|rownum|row[ _-]?(?:id|no|nr|num|number)|unnamed: ?\d+)",
+    re.IGNORECASE,
+)
+_ENDINGS = re.compile(r".*(?:[ _.-](?:id|idx|pk|uuid|guid)|[a-z](?:Id|ID))")
+
+
+def identifiers_in_rows(rows: Floats, weights: Floats, names: Sequence[str]) -> dict[str, str]:
+    """Return the columns of distinct rows (P, n), each of which stands for so many (P,), that name rows, and why.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.column_stack([np.arange(50.0), np.random.default_rng(0).normal(size=50)])
+    >>> list(identifiers_in_rows(rows, np.ones(50), ["number", "height"]))
+    ['number']
+    """
+    total = float(weights.sum())
+    found = {}
+    for name, values in zip(names, rows.T, strict=True):
+        if not _is_whole(values):
+            continue
+        words = _numbering(np.sort(values), total) or _named(name, values.min(), values.max())
+        if words:
+            found[name] = _advice(name, words, names)
+    return found
+
+
+def identifiers_in_sketch(sketch: Sketch, names: Sequence[str]) -> dict[str, str]:
+    """Return the columns of a sketch that name rows, and why, by their names and bounds."""
+    found = {}
+    totals = {sketch.count, sketch.count + sketch.skipped} if sketch.exact and sketch.count >= _FEWEST else set()
+    for name, lower, upper in zip(names, *sketch.bounds, strict=True):
+        if not _is_whole(np.array([lower, upper])):
+            continue
+        words = _COUNTS if upper - lower + 1 in totals else _named(name, lower, upper)
+        if words:
+            found[name] = _advice(name, words, names)
+    return found
+
+
+def dominating_column(
+    points: Floats, weights: Floats, names: Sequence[str], what: str, known: Collection[str] = ()
+) -> str:
+    """Tell of a column beside which the others of points (P, n) do not count, unless it is known to be no measurement.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> dominating_column(np.array([[20.0, 9e3], [40.0, 8e4]]), np.ones(2), ["age", "income"], "rows")[:52]
+    "Column 'income' makes up 100.00% of the squared dist"
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = weights @ (points - np.average(points, axis=0, weights=weights)) ** 2 if weights.any() else weights
+        total = float(squares.sum())
+    if len(names) < 2 or not 0 < total < np.inf or squares.max() <= _NEARLY_ALL * total:
+        return ""
+    name = names[int(squares.argmax())]
+    if name in known:
+        return ""
+    return (
+        f"Column {name!r} makes up {squares.max() / total:.2%} of the squared distances between {what}: the others "
+        "hardly count. Standardize the columns if they should: --standardize, or a StandardScaler."
+    )
+
+
+def doubts_of_rows(rows: Floats, weights: Floats, units: Floats, names: Sequence[str]) -> tuple[str, ...]:
+    """Return what a user should hear of the columns of a pilot, which count in such units (n,)."""
+    identifiers = identifiers_in_rows(rows, weights, names)
+    dominating = dominating_column(rows / units, weights, names, "rows", known=identifiers)
+    return (*identifiers.values(), *([dominating] if dominating else []))
+
+
+def names_of(sketch: Sketch) -> tuple[str, ...]:
+    """Return what a sketch's columns are called: by number where they have no names."""
+    operator = sketch.operator
+    return operator.feature_names or tuple(map(str, range(operator.n_features)))
+
+
+_COUNTS = "counts the rows: its values are whole numbers without gaps, one a row"
+_STEPS = "numbers the rows: its values are evenly spaced, one a row, as of a counter or a clock"
+_CALLED = "is called like an identifier"
+
+
+def _is_whole(values: Floats) -> bool:
+    return bool(np.isfinite(values).all() and np.abs(values).max() < _LARGEST and (values == np.rint(values)).all())
+
+
+def _numbering(values: Floats, total: float) -> str:
+    """Return why sorted whole numbers of a pilot that stands for so many rows number these; "" if they do not."""
+    steps = np.diff(values)
+    if len(values) < _FEWEST or not steps.all():
+        return ""
+    step = int(np.gcd.reduce(steps.astype(np.int64)))
+    count = (values[-1] - values[0]) / step + 1
+    slack = 0.0 if total == len(values) else _ENDS * total
+    if abs(count - total) > slack:
+        return ""
+    return _COUNTS if step == 1 else _STEPS
+
+
+def _named(name: str, lower: float, upper: float) -> str:
+    called = _NAMES.fullmatch(name.strip()) or _ENDINGS.fullmatch(name.strip())
+    return _CALLED if called and upper > lower else ""
+
+
+def _advice(name: str, words: str, names: Sequence[str]) -> str:
+    others = [other for other in names if other != name]
+    which = f": --columns {','.join(others)}" if 0 < len(others) <= 10 else ""
+    return f"Column {name!r} {words}. Distances in it mean nothing; leave it out{which}."
