@@ -11,7 +11,17 @@ from typing import Literal
 
 # What a remedy is about, where it looks different on the command line, which adds its own words (cli/error_hints.py).
 Topic = Literal[
-    "bad rows", "checkpoint", "columns", "frequencies", "model", "operator", "output", "public operator", "sketch"
+    "bad rows",
+    "checkpoint",
+    "columns",
+    "comment",
+    "decimal",
+    "frequencies",
+    "model",
+    "operator",
+    "output",
+    "public operator",
+    "sketch",
 ]
 
 

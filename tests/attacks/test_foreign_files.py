@@ -24,6 +24,7 @@ from qckm.sketch import checkpoints
 from qckm.sketch.checkpoints import Checkpoint
 from qckm.sketch.runs import State
 from qckm.sources.source import Position, Stamp
+from qckm.sources.text_format import TextFormat
 
 OPERATOR = qckm.SketchOperator.draw(2, 5, scale=1.0, random_state=0)
 MODEL = Model(np.eye(2), np.full(2, 0.5), np.zeros(2), np.ones(2), ("a", "b"), {"rows": 3, "seconds": {"sketch": 1.0}})
@@ -230,7 +231,7 @@ def test_19_a_checkpoint_behind_all_inputs_is_refused(tmp_path, monkeypatch, cap
     from qckm.planning.plan import Plan
 
     plan = Plan(scale=1.0, n_frequencies=5)
-    task = SketchTask(("rows.csv",), None, None, "auto", "error", plan, None, "o.qckm", True, 10.0)
+    task = SketchTask(("rows.csv",), None, TextFormat(), "auto", "error", plan, None, "o.qckm", True, 10.0)
     state = State(qckm.load("o.qckm").operator.empty(), Position(1, 0))
     checkpoints.save(Checkpoint(state, (Stamp.of("rows.csv"),), _options(task, None)), "o.qckm.checkpoint")
     assert run([*SKETCH, "--resume"]) == 1

@@ -167,7 +167,7 @@ def test_12_unless_a_column_has_that_very_name():
     assert read(table, columns=[0]).tolist() == [[2]]
     with pytest.raises(SourceError, match="each column once"):
         open_source(pa.table({"a": [1.0], "b": [2.0]}), columns=["a", 0])
-    with pytest.raises(SourceError, match=r"expected the column\(s\) 2, got a, b"):
+    with pytest.raises(SourceError, match=r"expected the column '2', got a, b"):
         open_source(pa.table({"a": [1.0], "b": [2.0]}), columns=["2"])
     with pytest.raises(SourceError, match="sequence of names"):
         open_source(table, columns="01")
@@ -175,7 +175,7 @@ def test_12_unless_a_column_has_that_very_name():
 
 def test_12_names_of_an_operator_are_no_positions():
     table = pa.table({"a": [1.0], "b": [2.0]})
-    with pytest.raises(SourceError, match=r"expected the column\(s\) 0, 1"):
+    with pytest.raises(SourceError, match=r"expected the columns '0', '1'"):
         open_source(table, usual=("0", "1"))
 
 

@@ -26,6 +26,7 @@ from qckm.sources.opening import open_source
 from qckm.sources.raw import Peekable, open_file
 from qckm.sources.records import Records
 from qckm.sources.table import Selection
+from qckm.sources.text_format import TextFormat
 
 
 class Pipe:
@@ -59,8 +60,8 @@ def both(data, path, header=None, seed=0):
     """The same bytes as a file and as a pipe that pauses: the outcome of both."""
     path.write_bytes(data)
     rng = random.Random(seed)
-    file = outcome(lambda: CsvTable(lambda: open_file(str(path)), "data", str(path), header))
-    pipe = outcome(lambda: CsvTable(lambda: Peekable(Pipe(data, rng)), "data", None, header))
+    file = outcome(lambda: CsvTable(lambda: open_file(str(path)), "data", str(path), TextFormat(header)))
+    pipe = outcome(lambda: CsvTable(lambda: Peekable(Pipe(data, rng)), "data", None, TextFormat(header)))
     if isinstance(file, str):
         assert pipe == file
     else:
@@ -279,7 +280,7 @@ def test_10_a_header_of_numbers_is_a_row_unless_said_otherwise(tmp_path):
     assert (named.feature_names, named.assumptions) == (("2019", "2020"), ())
     assert [batch.rows.tolist() for batch in named.batches()] == [[[1, 2], [3, 4]]]
     assert open_source(path, header=False).assumptions == ()
-    with pytest.raises(SourceError, match=r"expected the column\(s\) 2019, got 0, 1\. Note that the first line holds"):
+    with pytest.raises(SourceError, match=r"expected the column '2019', got 0, 1\. Note that the first line holds"):
         open_source(path, columns=["2019"])
 
 

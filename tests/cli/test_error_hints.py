@@ -64,4 +64,4 @@ def test_a_busy_output_comes_with_its_hint(folder, qckm_):
 
 def test_an_error_without_a_topic_is_left_as_it_is(folder, qckm_):
     code, _, err = qckm_("fit", "rows.csv", "-k", 2, "--columns", "z", "-o", "model.json")
-    assert (code, err) == (1, "qckm: rows.csv: expected the column(s) z, got a, b.\n")
+    assert (code, err) == (1, "qckm: rows.csv: expected the column 'z', got a, b.\n")

@@ -241,7 +241,7 @@ def test_wrong_use_exits_with_2(folder, qckm_, words):
         (["fit", "nowhere.csv", "-k", "2", "-o", "x.json"], "nowhere.csv: No such file"),
         (["fit", "*.nothing", "-k", "2", "-o", "x.json"], "found none of that pattern"),
         (["fit", "rows.csv", "-k", "2", "-o", "no/folder/x.json"], "no/folder: No such folder"),
-        (["fit", "rows.csv", "-k", "2", "--columns", "z", "-o", "x.json"], "expected the column(s) z"),
+        (["fit", "rows.csv", "-k", "2", "--columns", "z", "-o", "x.json"], "expected the column 'z'"),
         (["fit", "rows.csv", "-k", "5000", "-o", "x.json"], "Expected n_clusters <= the 3000"),
         (["sketch", "rows.csv", "--operator", "rows.csv", "-o", "x.qckm"], "magic bytes"),
         (["fit", "rows.csv", "-k", "2", "-o", "x.json", "--report", "no/r.html"], "no: No such folder"),

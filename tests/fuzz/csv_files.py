@@ -20,6 +20,7 @@ from qckm.sources.csv import CsvTable
 from qckm.sources.first_lines import look
 from qckm.sources.numbers import number
 from qckm.sources.raw import Peekable, open_file
+from qckm.sources.text_format import TextFormat
 
 _BOM = b"\xef\xbb\xbf"
 _PIECES = (
@@ -84,9 +85,9 @@ def check(data: bytes, folder: Path) -> str | None:
 
 def _check_header(data: bytes, path: str, header: bool | None, dice: random.Random) -> bool:
     """Check one way to take the first line; return whether the text was refused."""
-    table, names, rows, words = outcome_of(lambda: CsvTable(lambda: open_file(path), "data", path, header))
+    table, names, rows, words = outcome_of(lambda: CsvTable(lambda: open_file(path), "data", path, TextFormat(header)))
     piped, other_names, other_rows, other_words = outcome_of(
-        lambda: CsvTable(pipe_of(data, dice), "data", None, header)
+        lambda: CsvTable(pipe_of(data, dice), "data", None, TextFormat(header))
     )
     assert words == other_words, f"a file: {words!r}, a pipe: {other_words!r}"
     if words:
@@ -129,7 +130,7 @@ def _require_refused(data: bytes, header: bool | None, words: str, dice: random.
     if "quote" not in words:
         return
     try:
-        delimiter = look(Peekable(Pipe(data, dice)), "data", header).delimiter
+        delimiter = look(Peekable(Pipe(data, dice)), "data", TextFormat(header)).delimiter
     except SourceError:
         return
     try:

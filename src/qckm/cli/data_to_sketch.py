@@ -26,6 +26,7 @@ from qckm.sketch.checkpoints import Checkpoint
 from qckm.sketch.runs import OnBad, State, states
 from qckm.sources.opening import open_source
 from qckm.sources.source import Source
+from qckm.sources.text_format import TextFormat
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,7 @@ class SketchTask:
 
     data: tuple[str, ...]
     columns: tuple[str, ...] | None
-    header: bool | None
+    text: TextFormat
     dtype: str
     on_bad: OnBad
     plan: Plan
@@ -73,7 +74,7 @@ def open_data(task: SketchTask, console: Console) -> tuple[Source, SketchOperato
     """Open the data and the operator's file; the operator's columns are the default. Say what was assumed."""
     operator = load_operator(task.operator_file) if task.operator_file else None
     usual = operator.feature_names if operator is not None else None
-    source = open_source(list(task.data), task.columns, task.dtype, usual, task.header)
+    source = open_source(list(task.data), task.columns, task.dtype, usual, **asdict(task.text))
     say_assumptions(source, console)
     return source, operator
 
@@ -193,7 +194,7 @@ def _options(task: SketchTask, operator: SketchOperator | None) -> dict[str, obj
     """Return what must be the same for a run to be continued, as JSON gives it back."""
     return {
         "columns": None if task.columns is None else list(task.columns),
-        "header": task.header,
+        **asdict(task.text),
         "dtype": task.dtype,
         "on_bad": task.on_bad,
         "operator": None if operator is None else operator.fingerprint,

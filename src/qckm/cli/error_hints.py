@@ -8,6 +8,8 @@ HINTS: dict[Topic, str] = {
     "bad rows": "--on-bad skip",
     "checkpoint": "the command of that run, with --resume, finishes it",
     "columns": "--columns a,b,…",
+    "comment": "--comment '#'",
+    "decimal": "--decimal ,",
     "frequencies": "--frequencies, of `qckm fit` and `qckm sketch`",
     "model": "`qckm fit` and `qckm decode` write models",
     "operator": "`qckm operator DATA -k K -o FILE`, then `qckm sketch --operator FILE` in every place",

@@ -11,10 +11,11 @@ from typing import Any
 import click
 
 from qckm.cli.paths import Input
-from qckm.errors import OperatorError
+from qckm.errors import OperatorError, SourceError
 from qckm.kernels.placement import parse_device
 from qckm.operator.laws import LAWS
 from qckm.operator.signatures import SIGNATURES
+from qckm.sources.text_format import TextFormat
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -99,15 +100,38 @@ columns_option = click.option(
     "[default: the operator's or model's, or all]",
 )
 
-header_option = click.option(
-    "--header/--no-header",
-    default=None,
-    help="Whether the first line of a CSV holds names. [default: if there is text in it]",
-)
+
+def text_options(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a verb what can be said of a CSV, as one argument `text`."""
+
+    @click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether the first line of a CSV holds names. [default: if there is text in it]",
+    )
+    @click.option(
+        "--delimiter", help="What stands between the cells of a CSV, such as ';' or tab. [default: by its first line]"
+    )
+    @click.option(
+        "--decimal", type=click.Choice([".", ","]), default=".", help="The decimal mark in a CSV. [default: .]"
+    )
+    @click.option("--comment", help="Pass over lines of a CSV that begin with this character, such as '#'.")
+    @functools.wraps(verb)
+    def with_text(
+        *, header: bool | None, delimiter: str | None, decimal: str, comment: str | None, **arguments: Any
+    ) -> Any:
+        try:
+            text = TextFormat(header, delimiter, decimal, comment)
+        except SourceError as error:
+            raise click.UsageError(str(error)) from error
+        return verb(text=text, **arguments)
+
+    return with_text
+
 
 column_options = _chain(
     columns_option,
-    header_option,
+    text_options,
     click.option(
         "--dtype",
         type=click.Choice(["auto", "float32", "float64"]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 
 from qckm.cli.console import Console, say_assumptions
@@ -12,6 +14,7 @@ from qckm.planning.sampling import draw_pilot_of
 from qckm.sketch import SketchOperator
 from qckm.sources.opening import open_source
 from qckm.sources.source import Source
+from qckm.sources.text_format import UNKNOWN, TextFormat
 
 # Rows that a decoder looks at: of more it takes some.
 _MOST = 50_000
@@ -41,10 +44,10 @@ def open_sample(
     console: Console,
     columns: tuple[str, ...] | None = None,
     dtype: str = "auto",
-    header: bool | None = None,
+    text: TextFormat = UNKNOWN,
 ) -> Source:
     """Open a file of rows like those that an operator measures."""
-    source = open_source([path], columns, dtype, operator.feature_names, header)
+    source = open_source([path], columns, dtype, operator.feature_names, **asdict(text))
     say_assumptions(source, console)
     if source.n_features != operator.n_features:
         raise RowsError(f"{path}: expected {operator.n_features} columns, as the sketch has, got {source.n_features}.")

@@ -15,11 +15,14 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from qckm.common.arrays import Rows
+from qckm.errors import SourceError
+from qckm.sources.comments import without_comments
 from qckm.sources.first_lines import look
 from qckm.sources.numbers import number
 from qckm.sources.raw import Peekable, decompressed
 from qckm.sources.records import Block, Records, line_of_record
 from qckm.sources.table import Chunk, Column, Selection, Table, split
+from qckm.sources.text_format import UNKNOWN, TextFormat
 
 _BLOCK = 1 << 23
 # pyarrow parses such pieces of a block in parallel; a record must fit into one.
@@ -37,20 +40,24 @@ class CsvTable(Table):
     label : str
     path : str, optional
         Without one, it is a pipe, and can be read once.
-    header : bool, optional
-        Whether the first line holds names; by default it does if there is text in it.
+    text : TextFormat
+        What is known of it beforehand.
     """
 
     def __init__(
-        self, open_stream: Callable[[], Peekable], label: str, path: str | None = None, header: bool | None = None
+        self,
+        open_stream: Callable[[], Peekable],
+        label: str,
+        path: str | None = None,
+        text: TextFormat = UNKNOWN,
     ) -> None:
         self.label, self.path, self.once = label, path, path is None
         self.n_bytes = os.path.getsize(path) if path else None
         self.faults: dict[int, str] = {}
-        self._open = open_stream
+        self._open, self._text = open_stream, text
         file, stream = self._opened()
         try:
-            self._first = look(stream, label, header)
+            self._first = look(stream, label, text)
         except BaseException:
             stream.close()
             raise
@@ -63,7 +70,8 @@ class CsvTable(Table):
     def _opened(self) -> tuple[Peekable, Peekable]:
         """Return the file, which knows how much of it was read, and its plain bytes."""
         file = self._open()
-        return file, decompressed(file, self.label)
+        plain = decompressed(file, self.label)
+        return file, plain if self._text.comment is None else without_comments(plain, self._text.comment)
 
     def columns(self) -> list[Column]:
         """List the columns."""
@@ -91,10 +99,19 @@ class CsvTable(Table):
             skip -= skipped
             block = records.feed(data[skipped:] if skipped else data)
             if block:
-                yield block
+                yield self._checked(block)
         block = records.finish()
         if block:
-            yield block
+            yield self._checked(block)
+
+    def _checked(self, block: Block) -> Block:
+        """Refuse cells with line breaks where lines may be comments: nobody knows which of the two a line is."""
+        if block.breaks and self._text.comment is not None:
+            raise SourceError(
+                f"{self.label}: expected no line breaks inside cells in quotes where lines may be comments, got one "
+                f"after line {block.line}."
+            )
+        return block
 
     def _parse(self, block: Block, selection: Selection, first_row: int) -> Rows:
         try:
@@ -126,7 +143,9 @@ class CsvTable(Table):
             )
         rows = np.full((len(whole), len(selection.names)), np.nan)
         for place, name in enumerate(selection.names):
-            rows[whole, place] = [number(cell.decode("latin1")) for cell in table.column(name).to_pylist()]
+            rows[whole, place] = [
+                number(cell.decode("latin1"), self._text.decimal) for cell in table.column(name).to_pylist()
+            ]
         with np.errstate(over="ignore"):
             return rows.astype(selection.dtype_of(False))
 
@@ -147,6 +166,8 @@ class CsvTable(Table):
                 invalid_row_handler=on_wrong,
             ),
             pacsv.ConvertOptions(
-                include_columns=list(selection.names), column_types=dict.fromkeys(selection.names, kind)
+                include_columns=list(selection.names),
+                column_types=dict.fromkeys(selection.names, kind),
+                decimal_point=self._text.decimal,
             ),
         )

@@ -16,9 +16,12 @@ from qckm.sources.numbers import is_text
 from qckm.sources.raw import Peekable
 from qckm.sources.records import LONGEST, Records, count_lines, places_of
 from qckm.sources.table import Column
+from qckm.sources.text_format import TextFormat
 
 _BOM = b"\xef\xbb\xbf"
 _DELIMITERS = ",;\t|"
+# What comments begin with, as a rule.
+_COMMENTS = (b"#", b"%")
 # A first record in quotes may go over some lines.
 _MOST_LINES = 100
 _MOST_BLANK = 10_000
@@ -52,12 +55,17 @@ class FirstLines:
     assumed: str | None
 
 
-def look(stream: Peekable, label: str, header: bool | None) -> FirstLines:
-    """Look at the first lines, without taking them; `header` says whether they begin with names, if it is known."""
+def look(stream: Peekable, label: str, text: TextFormat) -> FirstLines:
+    """Look at the first lines, without taking them; `text` says what is known of them."""
     skip, line = _first_line(stream, label)
-    delimiter, record = _first_record(stream, skip, label, line)
+    marks = text.delimiter or _DELIMITERS.replace(text.decimal, "")
+    delimiter, record = _first_record(stream, skip, label, line, marks)
+    if text.comment is not None and count_lines(record.rstrip(b"\r\n")):
+        raise SourceError(
+            f"{label}: expected no line breaks in line {line} where lines may be comments, got a cell of some."
+        )
     cells = cells_of(record, delimiter)
-    named, assumed = (header, None) if header is not None else _is_header(cells)
+    named, assumed = (text.header, None) if text.header is not None else _is_header(cells, text.decimal)
     if named:
         names = _names(cells, label, line)
         skip, line = skip + len(record), line + count_lines(record)
@@ -65,7 +73,15 @@ def look(stream: Peekable, label: str, header: bool | None) -> FirstLines:
     else:
         names, row = [str(number) for number in range(len(cells))], record
     first = cells_of(row, delimiter) if row else []
-    return FirstLines(delimiter, named, _columns(names, first), skip, line, assumed)
+    fields = max(_cells_so_far(row, mark)[0] for mark in marks)
+    if record.startswith(_COMMENTS) and row and fields != len(cells):
+        raise SourceError(
+            f"{label}: expected names or a row in line {line - count_lines(record)}, got {record.strip()!r:.60}, and "
+            f"{fields} fields in the line after it. Pass over lines that are comments: "
+            f"comment={record[:1].decode()!r}.",
+            about="comment",
+        )
+    return FirstLines(delimiter, named, _columns(names, first, text.decimal), skip, line, assumed)
 
 
 def _first_line(stream: Peekable, label: str) -> tuple[int, int]:
@@ -81,15 +97,15 @@ def _first_line(stream: Peekable, label: str) -> tuple[int, int]:
     raise SourceError(f"{label}: expected rows, got {_MOST_BLANK} blank lines.")
 
 
-def _first_record(stream: Peekable, start: int, label: str, line: int) -> tuple[str, bytes]:
+def _first_record(stream: Peekable, start: int, label: str, line: int, marks: str) -> tuple[str, bytes]:
     """Return the delimiter and the first record: of all delimiters, the one it has most of outside quotes."""
-    text, left, best = b"", [*_DELIMITERS], _DELIMITERS[0]
+    text, left, best = b"", [*marks], marks[0]
     for _ in range(_MOST_LINES):
         more = stream.peek_line(start + len(text), LONGEST - len(text))
         text += more
         if b"\0" in text:
             break
-        if max(text.count(mark.encode()) for mark in _DELIMITERS) >= _MOST_COLUMNS:
+        if max(text.count(mark.encode()) for mark in marks) >= _MOST_COLUMNS:
             raise SourceError(f"{label}: expected at most {_MOST_COLUMNS} columns, got more in line {line}.")
         found = {mark: _cells_so_far(text, mark) for mark in left}
         best = max(found, key=lambda mark: found[mark])
@@ -162,9 +178,9 @@ def cells_of(record: bytes, delimiter: str) -> list[bytes]:
         at += 1
 
 
-def _is_header(cells: list[bytes]) -> tuple[bool, str | None]:
+def _is_header(cells: list[bytes], decimal: str) -> tuple[bool, str | None]:
     """Tell whether cells are names, and what was taken for granted."""
-    text = [is_text(cell.decode("utf-8", "replace")) for cell in cells]
+    text = [is_text(cell.decode("utf-8", "replace"), decimal) for cell in cells]
     if not any(text):
         return False, "the first line holds numbers only, and was read as a row, not as names"
     if not all(text):
@@ -186,10 +202,10 @@ def _names(cells: list[bytes], label: str, line: int) -> list[str]:
     return names
 
 
-def _columns(names: list[str], row: list[bytes]) -> list[Column]:
+def _columns(names: list[str], row: list[bytes], decimal: str) -> list[Column]:
     """Tell which columns hold numbers, by the first row; a row of another length tells nothing."""
     cells = [cell.decode("utf-8", "replace") for cell in row] if len(row) == len(names) else [""] * len(names)
     return [
-        Column(name, False, f"text such as {cell!r:.40}") if is_text(cell) else Column(name, True, "number")
+        Column(name, False, f"text such as {cell!r:.40}") if is_text(cell, decimal) else Column(name, True, "number")
         for name, cell in zip(names, cells, strict=True)
     ]

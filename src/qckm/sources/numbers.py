@@ -13,14 +13,16 @@ _MISSING = {"", "nan", "-nan", "na", "n/a", "#na", "#n/a", "#n/a n/a", "null", "
 _MISSING |= {"1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"}
 
 
-def number(text: str) -> float:
+def number(text: str, decimal: str = ".") -> float:
     """Return the number that a text is; NaN if it is none."""
+    if decimal != ".":
+        text = text.replace(".", "x").replace(decimal, ".")  # a point is none of its marks
     if _NUMBER.fullmatch(text):
         return float(text)
     infinite = _INFINITE.fullmatch(text)
     return math.copysign(math.inf, -1 if infinite[1] == "-" else 1) if infinite else math.nan
 
 
-def is_text(cell: str) -> bool:
+def is_text(cell: str, decimal: str = ".") -> bool:
     """Whether a cell holds neither a number nor something that stands for one: nothing, NaN, NA, infinity."""
-    return cell.strip().lower() not in _MISSING and math.isnan(number(cell))
+    return cell.strip().lower() not in _MISSING and math.isnan(number(cell, decimal))

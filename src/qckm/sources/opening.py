@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,9 +15,12 @@ from qckm.sources.read_errors import reading
 from qckm.sources.selecting import select
 from qckm.sources.source import Source, Stamp
 from qckm.sources.table import Table
+from qckm.sources.text_format import TextFormat
 
 # What a folder is searched for; a file that is named is opened whatever its name.
-_DATA = (".parquet", ".pq", ".csv", ".tsv", ".arrow", ".arrows", ".feather", ".ipc", ".npy", ".npz")
+_DATA = (
+    ".parquet", ".pq", ".csv", ".tsv", ".jsonl", ".ndjson", ".arrow", ".arrows", ".feather", ".ipc", ".npy", ".npz",
+)  # fmt: skip
 _COMPRESSED = (".gz", ".zst", ".bz2", ".lz4")
 
 
@@ -27,14 +30,18 @@ def open_source(
     dtype: str = "auto",
     usual: Sequence[str] | None = None,
     header: bool | None = None,
+    delimiter: str | None = None,
+    decimal: str = ".",
+    comment: str | None = None,
 ) -> Source:
     """Open rows wherever they are.
 
     Parameters
     ----------
     data : path, array, frame, or list of them
-        Paths: Parquet, CSV or TSV (plain, gzip, zstd, bz2, lz4), Arrow IPC files and streams, .npy, .npz; folders and
-        globs of these, read in the order of their names; "-" for standard input (CSV or an Arrow stream). Arrays:
+        Paths: Parquet, CSV, TSV or JSON lines (plain, gzip, zstd, bz2, lz4), Arrow IPC files and streams, .npy, .npz;
+        folders and globs of these, read in the order of their names; "-" for standard input (CSV, JSON lines or an
+        Arrow stream). Arrays:
         NumPy, memory maps, and tensors through DLPack. Frames: pandas, polars (also lazy), Arrow, DuckDB relations.
     columns : sequence of str or int, optional
         The columns to read, in this order; all by default, which must then be numbers. A whole number, 0 or "0", is a
@@ -48,6 +55,12 @@ def open_source(
     header : bool, optional
         Whether the first line of a CSV holds names. By default it does if there is text in it; what was assumed is
         said by `source.assumptions`.
+    delimiter : str, optional
+        What stands between the cells of a CSV, one ASCII character; by default the first line tells.
+    decimal : {".", ","}
+        The decimal mark of numbers in a CSV.
+    comment : str, optional
+        One ASCII character: lines of a CSV that begin with it are passed over.
 
     Returns
     -------
@@ -70,10 +83,11 @@ def open_source(
     """
     if dtype not in ("auto", "float32", "float64"):
         raise SourceError(f"Expected dtype 'auto', 'float32' or 'float64', got {dtype!r}.")
+    text = TextFormat(header, delimiter, decimal, comment)
     parts: Sequence[object] = [data]
     if isinstance(data, (list, tuple)) and all(isinstance(one, (str, os.PathLike)) or _is_rows(one) for one in data):
         parts = data
-    tables = [table for one in parts for table in _open(one, header)]
+    tables = [table for one in parts for table in _open(one, text)]
     if not tables:
         raise SourceError("Expected data, got none.")
     if sum(table.once for table in tables) and len(tables) > 1:
@@ -88,9 +102,9 @@ def _is_rows(value: object) -> bool:
     return isinstance(value, np.ndarray) or is_frame(value)
 
 
-def _open(data: object, header: bool | None) -> list[Table]:
+def _open(data: object, text: TextFormat) -> list[Table]:
     if isinstance(data, (str, os.PathLike)):
-        return _open_path(os.fspath(data), header)
+        return _open_path(os.fspath(data), text)
     from qckm.sources import array_table, frames
 
     with reading(type(data).__name__):
@@ -110,15 +124,15 @@ def paths_of(path: str) -> list[str]:
     return _files_in(path) if os.path.isdir(path) else [path]
 
 
-def _open_path(path: str, header: bool | None) -> list[Table]:
+def _open_path(path: str, text: TextFormat) -> list[Table]:
     if path == "-":
-        return [_open_pipe(open_stdin(), "standard input", header)]
+        return [_open_pipe(open_stdin(), "standard input", text)]
     found = paths_of(path)
     if not found and os.path.isdir(os.path.expanduser(path)):
         raise SourceError(f"{path}: expected data files ({', '.join(_DATA)}) in this folder, found none.")
     if not found:
         raise SourceError(f"{path}: expected files, found none of that pattern.")
-    return [_open_one(name, header) for name in found]
+    return [_open_one(name, text) for name in found]
 
 
 def _files_in(folder: str) -> list[str]:
@@ -134,11 +148,11 @@ def _files_in(folder: str) -> list[str]:
     return sorted(found)
 
 
-def _open_one(path: str, header: bool | None) -> Table:
+def _open_one(path: str, text: TextFormat) -> Table:
     """Open a file by what is in it; names of files may say anything."""
     stream = open_file(path)  # raises as open does: the command line says it in a sentence
     if not stat.S_ISREG(os.stat(path).st_mode):  # a named pipe, /dev/stdin: what is read of it is gone
-        return _open_pipe(stream, path, header)
+        return _open_pipe(stream, path, text)
     with reading(path):
         with stream:
             start = stream.peek(SNIFF)
@@ -159,11 +173,10 @@ def _open_one(path: str, header: bool | None) -> Table:
             from qckm.sources.ipc import open_arrow_stream
 
             return open_arrow_stream(lambda: open_file(path), path, path)
-        return _open_text(kind, path, header)
+        return _open_text(kind, path, text)
 
 
-def _open_text(kind: str, path: str, header: bool | None) -> Table:
-    from qckm.sources.csv import CsvTable
+def _open_text(kind: str, path: str, text: TextFormat) -> Table:
     from qckm.sources.raw import decompressed
 
     hint = ""
@@ -171,18 +184,43 @@ def _open_text(kind: str, path: str, header: bool | None) -> Table:
         with decompressed(open_file(path), path) as plain:
             start = plain.peek(SNIFF)
         kind = format_of(start)
-        if kind == "unknown":
+        if bytes(1) in start and kind == "unknown":
             hint = f" with a NUL byte in line {1 + start.count(bytes([10]), 0, start.index(bytes(1)))}"
     if kind == "sketch":
         raise SourceError(f"{path}: expected rows, got a sketch: qckm.load reads it.", about="sketch")
-    if kind != "csv":
-        raise SourceError(f"{path}: expected Parquet, CSV, Arrow or NumPy data, got something else{hint}.")
-    return CsvTable(lambda: open_file(path), path, path, header)
+    if kind not in _TEXT:
+        raise SourceError(f"{path}: expected Parquet, CSV, JSON lines, Arrow or NumPy data, got something else{hint}.")
+    return _text_table(kind, lambda: open_file(path), path, path, text)
 
 
-def _open_pipe(stream: Peekable, label: str, header: bool | None) -> Table:
+# What text may be.
+_TEXT = ("csv", "json-lines", "json")
+
+
+def _text_table(
+    kind: str, open_stream: Callable[[], Peekable], label: str, path: str | None, text: TextFormat
+) -> Table:
+    if kind == "json":
+        raise SourceError(
+            f"{label}: expected JSON lines, one object a line, got a list of JSON. Convert it: jq -c '.[]' rows.json."
+        )
+    if kind == "json-lines":
+        from qckm.sources.json_lines import JsonLinesTable
+
+        return JsonLinesTable(open_stream, label, path)
+    from qckm.sources.csv import CsvTable
+
+    return CsvTable(open_stream, label, path, text)
+
+
+def _open_pipe(stream: Peekable, label: str, text: TextFormat) -> Table:
     with reading(label):
         kind = format_of(stream.peek(4))  # no more: an endless pipe may be slow to give any
+        if kind == "unknown":
+            from qckm.sources.raw import decompressed
+
+            stream = decompressed(stream, label)
+            kind = format_of(stream.peek(4))
 
         def once() -> Peekable:
             return stream
@@ -191,10 +229,9 @@ def _open_pipe(stream: Peekable, label: str, header: bool | None) -> Table:
             from qckm.sources.ipc import open_arrow_stream
 
             return open_arrow_stream(once, label)
-        if kind not in ("csv", "unknown"):
+        if kind not in (*_TEXT, "unknown"):
             raise SourceError(
-                f"{label}: expected CSV or an Arrow stream in a pipe, got {kind} data: give the file's name instead."
+                f"{label}: expected CSV, JSON lines or an Arrow stream in a pipe, got {kind} data: give the file's "
+                "name instead."
             )
-        from qckm.sources.csv import CsvTable
-
-        return CsvTable(once, label, header=header)
+        return _text_table(kind, once, label, None, text)

@@ -24,8 +24,9 @@ _FORMATS = {
     b"\x89QCKM": "sketch",
 }
 
-
 _LINE_END = re.compile(rb"\r\n|\r|\n")
+# An object a line; or a list of them, or of lists, which is no lines.
+_JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*(\{|\[\s*(?:[\[{]|$))")
 
 
 class Peekable(io.RawIOBase):
@@ -136,8 +137,11 @@ class _Decompressor:
 
 
 def format_of(start: bytes) -> str:
-    """Tell a format by its first bytes; text is taken for CSV."""
+    """Tell a format by its first bytes; text is taken for CSV, and what is compressed is unknown."""
     for magic, name in _FORMATS.items():
         if start.startswith(magic):
             return name
-    return "unknown" if b"\0" in start else "csv"
+    if b"\0" in start or start.startswith(tuple(_COMPRESSIONS)):
+        return "unknown"
+    json = _JSON.match(start)
+    return "csv" if json is None else "json-lines" if json[1] == b"{" else "json"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +13,7 @@ from qckm.errors import SourceError, Topic
 from qckm.sources.table import Column, Selection, Table
 
 PATH_KEY = "a key of the path"
+_DECIMAL_COMMA = re.compile(r"text such as ' *[+-]?[0-9]*,[0-9]+ *'")
 
 
 def resolve(columns: Sequence[Any], held: Sequence[Any]) -> list[Any]:
@@ -76,6 +79,12 @@ def _require_numeric(table: Table, columns: list[Column]) -> None:
         numeric = [column.name for column in columns if column.numeric]
         hint = f"Choose columns={numeric[:30]}." if numeric else "There is no column of numbers."
         listed = "; ".join(f"{column.name!r} ({column.kind})" for column in text[:5])
+        if any(_DECIMAL_COMMA.fullmatch(column.kind) for column in text):
+            raise SourceError(
+                f"{table.label}: expected columns of numbers, got {listed}. Numbers with a decimal comma are read with "
+                "decimal=','.",
+                about="decimal",
+            )
         about: Topic | None = "columns" if numeric else None
         raise SourceError(f"{table.label}: expected columns of numbers, got {listed}. {hint}", about)
 
@@ -88,13 +97,26 @@ def _require_held(table: Table, names: list[Any]) -> None:
     missing = [name for name in names if name not in held]
     if missing:
         hint = f" Note that {table.assumed}." if table.assumed else ""
-        raise SourceError(f"{table.label}: expected the column(s) {_listed(missing)}, got {_listed(list(held))}.{hint}")
+        what = "column" if len(missing) == 1 else "columns"
+        raise SourceError(
+            f"{table.label}: expected the {what} {', '.join(map(repr, missing[:30]))}"
+            f"{_nearest(missing, list(held))}, got {_listed(list(held))}.{hint}"
+        )
     twice = [name for name in names if len(held[name]) > 1]
     if twice:
         raise SourceError(f"{table.label}: expected different column names, got {_listed(twice)} more than once.")
     wrong = [f"{name!r} ({held[name][0].kind})" for name in names if not held[name][0].readable]
     if wrong:
         raise SourceError(f"{table.label}: expected columns of numbers, got {'; '.join(wrong[:5])}. Convert them.")
+
+
+def _nearest(missing: Sequence[Any], held: Sequence[Any]) -> str:
+    """Return which columns may be meant, as a question."""
+    found = []
+    for name in missing[:30]:
+        lower = {str(other).lower(): other for other in held}
+        found += [lower[near] for near in difflib.get_close_matches(str(name).lower(), list(lower), 1)]
+    return f" (did you mean {', '.join(map(repr, dict.fromkeys(found)))}?)" if found else ""
 
 
 def _listed(names: Sequence[Any]) -> str:

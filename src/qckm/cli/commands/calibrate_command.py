@@ -15,6 +15,7 @@ from qckm.cli.paths import Input, Output
 from qckm.common.text import format_duration
 from qckm.decoding.calibration import Calibration, calibrate
 from qckm.errors import PoorFitWarning
+from qckm.sources.text_format import TextFormat
 
 
 @click.command()
@@ -30,7 +31,7 @@ def command(
     sample: str,
     output: str | None,
     columns: tuple[str, ...] | None,
-    header: bool | None,
+    text: TextFormat,
     dtype: str,
     console: Console,
 ) -> None:
@@ -44,7 +45,7 @@ def command(
     """
     target = output or "-"
     found = sketch_io.read_sketch(sketch)
-    rows = sample_files.read_all(sample_files.open_sample(sample, found.operator, console, columns, dtype, header))
+    rows = sample_files.read_all(sample_files.open_sample(sample, found.operator, console, columns, dtype, text))
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorFitWarning)  # said in the tool's own voice

@@ -10,6 +10,7 @@ from qckm.cli.output_files import writing
 from qckm.cli.paths import Input, Output
 from qckm.planning.plan import Plan
 from qckm.sketch.runs import OnBad, require_columns
+from qckm.sources.text_format import TextFormat
 
 
 @click.command()
@@ -23,7 +24,7 @@ def command(
     operator_file: str,
     output: str | None,
     columns: tuple[str, ...] | None,
-    header: bool | None,
+    text: TextFormat,
     dtype: str,
     on_bad: OnBad,
     console: Console,
@@ -36,7 +37,7 @@ def command(
       qckm encode - --operator fleet.qckm < readings.csv | qckm pool - --operator fleet.qckm -o sum.qckm
     """
     target = sketch_io.sketch_output(output)
-    job = data_to_sketch.SketchTask(data, columns, header, dtype, on_bad, Plan(), operator_file, None, False, 0)
+    job = data_to_sketch.SketchTask(data, columns, text, dtype, on_bad, Plan(), operator_file, None, False, 0)
     source, operator = data_to_sketch.open_data(job, console)
     assert operator is not None
     require_columns(operator, source)

@@ -13,6 +13,7 @@ from qckm.cli.ranges_files import read_ranges
 from qckm.common.text import format_bytes
 from qckm.planning.plan import Plan, draw_operator
 from qckm.sketch import SketchOperator
+from qckm.sources.text_format import TextFormat
 
 
 @click.command()
@@ -35,7 +36,7 @@ def command(
     ranges: str | None,
     operator_file: str | None,
     columns: tuple[str, ...] | None,
-    header: bool | None,
+    text: TextFormat,
     dtype: str,
     console: Console,
     **plan_options: Any,
@@ -63,7 +64,7 @@ def command(
         plan = Plan(n_clusters=clusters, **plan_options)
         if clusters is None and None in (plan.scale, plan.n_frequencies):
             raise click.UsageError("Give the number of clusters (-k), or both --scale and --frequencies.")
-        task = data_to_sketch.SketchTask(data, columns, header, dtype, "error", plan, None, None, False, 0)
+        task = data_to_sketch.SketchTask(data, columns, text, dtype, "error", plan, None, None, False, 0)
         planned = draw_operator(data_to_sketch.open_data(task, console)[0], plan)
         for words in planned.words:
             console.say(words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import click
@@ -18,6 +19,7 @@ from qckm.models import Model, load_model
 from qckm.sources.opening import open_source
 from qckm.sources.prefetch import prefetch
 from qckm.sources.source import Batch
+from qckm.sources.text_format import TextFormat
 
 
 class Labels(NamedTuple):
@@ -47,7 +49,7 @@ def command(
     distance: bool,
     score: bool,
     columns: tuple[str, ...] | None,
-    header: bool | None,
+    text: TextFormat,
     dtype: str,
     on_bad: str,
     console: Console,
@@ -66,7 +68,7 @@ def command(
     model = load_model(model_file)
     if (distance and model.covariances is not None) or (score and model.covariances is None):
         raise click.UsageError("Centroids have a --distance, mixtures of Gaussians a --score.")
-    source = open_source(list(data), columns, dtype, model.feature_names, header)
+    source = open_source(list(data), columns, dtype, model.feature_names, **asdict(text))
     say_assumptions(source, console)
     if source.n_features != model.centers.shape[1]:
         raise SourceError(

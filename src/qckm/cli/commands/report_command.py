@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 import numpy as np
 
@@ -14,6 +16,7 @@ from qckm.planning.sampling import draw_pilot_of
 from qckm.report import render
 from qckm.sources.opening import open_source
 from qckm.sources.source import Source
+from qckm.sources.text_format import TextFormat
 
 _SAMPLE = 2000
 
@@ -25,14 +28,14 @@ _SAMPLE = 2000
 )
 @click.option("--output", "-o", type=Output(), help="The HTML file. [default: stdout]")
 @options.columns_option
-@options.header_option
+@options.text_options
 @console_options
 def command(
     model_file: str,
     data: tuple[str, ...],
     output: str | None,
     columns: tuple[str, ...] | None,
-    header: bool | None,
+    text: TextFormat,
     console: Console,
 ) -> None:
     """Write one self-contained HTML page about MODEL: no script, no network, nothing beside it.
@@ -43,7 +46,7 @@ def command(
       qckm report model.json --data 'data/*.parquet' -o report.html
     """
     model = load_model(model_file)
-    source = open_source(list(data), columns, usual=model.feature_names, header=header) if data else None
+    source = open_source(list(data), columns, usual=model.feature_names, **asdict(text)) if data else None
     if source is not None:
         say_assumptions(source, console)
     size = write_report(model, source, output or "-")

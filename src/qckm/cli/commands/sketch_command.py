@@ -61,9 +61,9 @@ def command(
     if every and target == "-":
         raise click.UsageError("Snapshots need a name: -o snapshot.qckm, or -o 'snapshots/{time}.qckm'.")
     if engine or address:
-        if task.resume or every or task.dtype != "auto" or task.header is not None or task.device != "cpu":
+        if task.resume or every or task.dtype != "auto" or not task.text.is_default or task.device != "cpu":
             raise click.UsageError(
-                "--resume, --every, --dtype, --header and --device are for data that this process reads: "
+                "--resume, --every, --dtype, --device and what is said of a CSV are for data that this process reads: "
                 "leave out --engine."
             )
         if engine is None:
