@@ -1,39 +1,94 @@
-"""Columns written to a Parquet or CSV file, or to standard output, a batch of rows at a time."""
+"""Columns written to a Parquet, Arrow or CSV file, or to standard output, a batch of rows at a time."""
 
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 
 from qckm.cli.output_files import writing
 from qckm.common.arrays import Array, Flags
+from qckm.errors import SourceError
 
-# Takes the columns of a batch, and which of its rows are left empty, if any.
-Write: TypeAlias = Callable[[Sequence[Array], Flags | None], None]
+ENDINGS = (".csv", ".parquet", ".arrow", ".feather")
+
+
+class Write(Protocol):
+    """Takes the columns of a batch, which of its rows are left empty, if any, and what is carried through."""
+
+    def __call__(self, batch: Sequence[Array], empty: Flags | None, kept: Any = None) -> None:
+        """Write a batch."""
 
 
 @contextlib.contextmanager
-def writing_columns(target: str, columns: Mapping[str, np.dtype[Any]]) -> Iterator[Write]:
-    """Give a function that writes a batch; a file appears whole, at the end, or not at all."""
+def writing_columns(target: str, columns: Mapping[str, np.dtype[Any]], kept: Any = None) -> Iterator[Write]:
+    """Give a function that writes a batch; a file appears whole, at the end, or not at all.
+
+    `kept` is the Arrow schema of columns that are carried through, which come first.
+    """
+    import pyarrow as pa
+
+    schema = pa.schema([pa.field(name, pa.from_numpy_dtype(dtype)) for name, dtype in columns.items()])
+    whole = schema if kept is None else pa.schema([*kept, *schema])
+    with contextlib.ExitStack() as stack:
+        sink = stack.enter_context(pa.PythonFile(_Sink(stack.enter_context(writing(target))), mode="w"))
+        writer: Any = stack.enter_context(_writer(target, sink, whole))
+
+        def write(batch: Sequence[Array], empty: Flags | None, kept: Any = None) -> None:
+            mask = None if empty is None or not empty.any() else empty
+            arrays = [pa.chunked_array([pa.array(column, mask=mask)]) for column in batch]
+            before = () if kept is None else kept.columns
+            writer.write_table(pa.Table.from_arrays([*before, *arrays], schema=whole))
+
+        yield write
+
+
+def _writer(target: str, sink: Any, schema: Any) -> Any:
+    """Return what writes tables: by the name's ending; CSV on standard output."""
     import pyarrow as pa
     import pyarrow.csv as pacsv
     import pyarrow.parquet as pq
 
-    schema = pa.schema([pa.field(name, pa.from_numpy_dtype(dtype)) for name, dtype in columns.items()])
-    with contextlib.ExitStack() as stack:
-        sink = stack.enter_context(pa.PythonFile(_Sink(stack.enter_context(writing(target))), mode="w"))
-        kind = pq.ParquetWriter if target.lower().endswith(".parquet") else pacsv.CSVWriter
-        writer: Any = stack.enter_context(kind(sink, schema))
+    ending = os.path.splitext(target)[1].lower()
+    if ending == ".parquet":
+        return pq.ParquetWriter(sink, schema)
+    if ending in (".arrow", ".feather"):
+        return pa.ipc.new_file(sink, schema)
+    numbers = all(pa.types.is_integer(field.type) or pa.types.is_floating(field.type) for field in schema)
+    return pacsv.CSVWriter(sink, schema) if numbers else _TextWriter(sink, schema)
 
-        def write(batch: Sequence[Array], empty: Flags | None) -> None:
-            mask = None if empty is None or not empty.any() else empty
-            arrays = [pa.array(column, mask=mask) for column in batch]
-            writer.write(pa.Table.from_batches([pa.RecordBatch.from_arrays(arrays, schema=schema)]))
 
-        yield write
+class _TextWriter:
+    """CSV in which text is in quotes where it has to be: pyarrow's has quotes around all of it."""
+
+    def __init__(self, sink: Any, schema: Any) -> None:
+        self._sink, self._schema = sink, schema
+        self._write([schema.names])
+
+    def _write(self, lines: Any) -> None:
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n").writerows(lines)
+        self._sink.write(text.getvalue().encode())
+
+    def write_table(self, table: Any) -> None:
+        import pyarrow as pa
+
+        try:
+            columns = [column.cast(pa.string()).to_pylist() for column in table.columns]
+        except (pa.ArrowException, NotImplementedError) as error:
+            raise SourceError(f"A CSV has no place for a column to keep: {error}. Write .parquet or .arrow.") from error
+        self._write(zip(*columns, strict=True))
+
+    def __enter__(self) -> _TextWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing: whoever opened the sink closes it."""
 
 
 class _Sink:

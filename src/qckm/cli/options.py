@@ -85,7 +85,7 @@ class Device(click.ParamType):  # type: ignore[type-arg]  # generic in some vers
 data_argument = click.argument("data", type=Input(), nargs=-1, required=True, metavar="DATA...")
 
 
-def _together(_: click.Context, __: click.Parameter, given: tuple[tuple[str, ...], ...]) -> tuple[str, ...] | None:
+def together(_: click.Context, __: click.Parameter, given: tuple[tuple[str, ...], ...]) -> tuple[str, ...] | None:
     """Add up what was given in several options."""
     return tuple(name for names in given for name in names) or None
 
@@ -95,7 +95,7 @@ columns_option = click.option(
     "-c",
     type=ColumnNames(),
     multiple=True,
-    callback=_together,
+    callback=together,
     help="Columns to read, by name, or by position (0,1,…) where none has that name; may be given several times. "
     "[default: the operator's or model's, or all]",
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -48,6 +48,23 @@ def require_valid(batch: pa.RecordBatch, names: Sequence[str], label: str) -> No
             if len(column) != batch.num_rows:
                 raise SourceError(f"{label}: expected {batch.num_rows} values in column {name!r}, got {len(column)}.")
             column.validate(full=True)
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of values, where a type is that of a dictionary of them."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def kept_batch(batch: pa.RecordBatch, schema: pa.Schema, constants: Mapping[str, str] | None = None) -> pa.RecordBatch:
+    """Return columns of a batch that has been checked, as a schema wants them; `constants` are those it lacks."""
+    held, found = set(batch.schema.names), []
+    for field in schema:
+        if field.name in held:
+            array = batch.column(field.name)
+            found.append(array.dictionary_decode() if pa.types.is_dictionary(array.type) else array)
+        else:
+            found.append(pa.array([(constants or {})[field.name]] * batch.num_rows, pa.string()))
+    return pa.RecordBatch.from_arrays(found, schema=schema)
 
 
 def rows_of(batch: pa.RecordBatch, selection: Selection, extra: dict[str, float] | None = None) -> Rows:

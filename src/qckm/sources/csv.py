@@ -7,21 +7,21 @@ breaks it must be told. Blocks are checked for the first, and say the second (`r
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from qckm.common.arrays import Rows
+from qckm.common.arrays import Flags, Rows
 from qckm.errors import SourceError
 from qckm.sources.comments import without_comments
 from qckm.sources.first_lines import look
 from qckm.sources.numbers import number
 from qckm.sources.raw import Peekable, decompressed
 from qckm.sources.records import Block, Records, line_of_record
-from qckm.sources.table import Chunk, Column, Selection, Table, split
+from qckm.sources.table import Chunk, Column, Kept, Selection, Table, split
 from qckm.sources.text_format import UNKNOWN, TextFormat
 
 _BLOCK = 1 << 23
@@ -91,6 +91,38 @@ class CsvTable(Table):
         finally:
             stream.close()
 
+    def keep(self, names: Sequence[str]) -> Kept:
+        """Return columns as the text they are: "007" stays that."""
+        schema = pa.schema([pa.field(name, pa.string()) for name in names])
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            _, stream = self._opened()
+            with stream:
+                for block in self._blocks(stream):
+                    yield pa.RecordBatch.from_arrays(self._texts(block, names), schema=schema)
+
+        return schema, batches()
+
+    def _texts(self, block: Block, names: Sequence[str]) -> list[pa.Array]:
+        """Return the cells of columns; a line of another length has none, as it has no numbers."""
+        selection = Selection(tuple(names))
+        try:
+            table = self._parsed(block, selection, pa.string())
+            return [table.column(name).combine_chunks() for name in names]
+        except (pa.ArrowInvalid, pa.ArrowKeyError):
+            table, whole, _ = self._split(block, selection)
+        plain = block.text.isascii()
+        found: list[pa.Array] = []
+        for name in names:
+            cells = np.full(len(whole), None, object)
+            # Beyond ASCII the cells are what Latin-1 makes of UTF-8, see `_parsed`.
+            cells[whole] = [
+                (cell if plain else cell.decode().encode("latin1")).decode("utf-8", "replace")
+                for cell in table.column(name).to_pylist()
+            ]
+            found.append(pa.array(cells, pa.string()))
+        return found
+
     def _blocks(self, stream: Peekable) -> Iterator[Block]:
         """Yield blocks of whole records, without the header; from a pipe, as soon as there are some."""
         skip, records = self._first.skip, Records(self.label, self._first.delimiter, self._first.line)
@@ -126,15 +158,7 @@ class CsvTable(Table):
 
     def _parse_by_hand(self, block: Block, selection: Selection, first_row: int) -> Rows:
         """Parse a block with a line that is none of ours: its cells become NaN, bad rows that have a place."""
-        wrong: list[Any] = []
-
-        def note(row: Any) -> str:
-            wrong.append(row)
-            return "skip"
-
-        table = self._parsed(block, selection, pa.binary(), note)
-        whole = np.ones(table.num_rows + len(wrong), bool)
-        whole[[row.number - 1 for row in wrong]] = False
+        table, whole, wrong = self._split(block, selection)
         if wrong and not self.faults:
             first = wrong[0]
             self.faults[first_row + first.number - 1] = (
@@ -148,6 +172,19 @@ class CsvTable(Table):
             ]
         with np.errstate(over="ignore"):
             return rows.astype(selection.dtype_of(False))
+
+    def _split(self, block: Block, selection: Selection) -> tuple[pa.Table, Flags, list[Any]]:
+        """Return the cells of lines of the right length, which lines these are, and the others."""
+        wrong: list[Any] = []
+
+        def note(row: Any) -> str:
+            wrong.append(row)
+            return "skip"
+
+        table = self._parsed(block, selection, pa.binary(), note)
+        whole = np.ones(table.num_rows + len(wrong), bool)
+        whole[[row.number - 1 for row in wrong]] = False
+        return table, whole, wrong
 
     def _parsed(self, block: Block, selection: Selection, kind: pa.DataType, on_wrong: Any = None) -> pa.Table:
         text = block.text

@@ -12,13 +12,13 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from qckm.errors import SourceError
-from qckm.sources.arrow import columns_of, require_valid, rows_of
+from qckm.sources.arrow import columns_of, kept_batch, plain_type, require_valid, rows_of
 from qckm.sources.arrow_messages import Messages
 from qckm.sources.arrow_sizes import Batch, batch_of, blocks_of, body_length, metadata_of, require_modest
 from qckm.sources.arrow_slices import locate, read_slices
 from qckm.sources.raw import Peekable
 from qckm.sources.read_errors import reading
-from qckm.sources.table import Chunk, Column, Selection, Table
+from qckm.sources.table import Chunk, Column, Kept, Selection, Table
 
 _EXPECTED = "expected Arrow data"
 # A batch of more than so many batches of ours is read in parts, where it can be.
@@ -54,6 +54,11 @@ class BatchesTable(Table):
         self._waiting = None
         yield from _chunks(self.label, batches, taken, selection, first_row, batch_rows)
 
+    def keep(self, names: Sequence[str]) -> Kept:
+        """Return columns of any kind as they are."""
+        schema, batches, _ = self._opened()
+        return _kept(self.label, schema, batches, names)
+
 
 class ArrowFileTable(Table):
     """An Arrow IPC file. Only the columns that are selected are read, and a large batch of plain numbers in parts."""
@@ -86,6 +91,22 @@ class ArrowFileTable(Table):
                     yield from parts or [reader.get_batch(number)]
 
             yield from _chunks(self.label, each(), lambda: done, selection, first_row, batch_rows)
+
+    def keep(self, names: Sequence[str]) -> Kept:
+        """Return columns of any kind as they are."""
+
+        def each() -> Iterator[pa.RecordBatch]:
+            with open(self.label, "rb", buffering=0) as file, pa.OSFile(self.label) as again:
+                reader = pa.ipc.open_file(again, options=options)
+                for number, (start, length) in enumerate(self._batches):
+                    self._check_message(file, start, length)
+                    yield reader.get_batch(number)
+
+        held = [column.name for column in self._columns]
+        options = pa.ipc.IpcReadOptions(included_fields=[held.index(name) for name in names])
+        with pa.OSFile(self.label) as file:
+            schema = pa.ipc.open_file(file).schema
+        return _kept(self.label, schema, each(), names)
 
     def _parts(
         self, file: BinaryIO, number: int, schema: pa.Schema, names: Sequence[str], batch_rows: int
@@ -156,6 +177,17 @@ def open_arrow_stream(open_stream: Callable[[], Peekable], label: str, path: str
     table = BatchesTable(label, batches, once=path is None)
     table.path, table.n_bytes = path, os.path.getsize(path) if path else None
     return table
+
+
+def _kept(label: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch], names: Sequence[str]) -> Kept:
+    wanted = pa.schema([pa.field(name, plain_type(schema.field(name).type)) for name in names])
+
+    def checked() -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            require_valid(batch, names, label)
+            yield kept_batch(batch, wanted)
+
+    return wanted, checked()
 
 
 def _chunks(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ import pyarrow.json as pajson
 from qckm.common.arrays import Rows
 from qckm.errors import SourceError
 from qckm.sources.raw import Peekable, decompressed
-from qckm.sources.table import Chunk, Column, Selection, Table, split
+from qckm.sources.table import Chunk, Column, Kept, Selection, Table, split
 
 _BLOCK = 1 << 23
 # A line without end must not fill the memory.
@@ -76,6 +76,20 @@ class JsonLinesTable(Table):
                     yield part, file.taken
         finally:
             stream.close()
+
+    def keep(self, names: Sequence[str]) -> Kept:
+        """Return values as text: that of a string is the string, of anything else its JSON."""
+        schema = pa.schema([pa.field(name, pa.string()) for name in names])
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            _, stream = self._opened()
+            with stream:
+                for block in self._blocks(stream):
+                    found = [_object(text) for text in block.split(b"\n") if text.strip()]
+                    columns = [pa.array([_text(one.get(name)) for one in found], pa.string()) for name in names]
+                    yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+        return schema, batches()
 
     def _blocks(self, stream: Peekable) -> Iterator[bytes]:
         """Yield whole lines; from a pipe, as soon as there are some."""
@@ -139,6 +153,19 @@ class JsonLinesTable(Table):
         if fault and not self.faults:
             self.faults[row] = fault
         return values
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    """Return the object of a line; none where it is a bad row."""
+    try:
+        found = json.loads(text, object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
 def _as_float(value: Any) -> float:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from qckm.errors import SourceError
-from qckm.sources.arrow import columns_of, require_valid, rows_of
+from qckm.sources.arrow import columns_of, kept_batch, plain_type, require_valid, rows_of
 from qckm.sources.numbers import number
 from qckm.sources.parquet_footer import Chunk as PageChunk
 from qckm.sources.parquet_footer import read_footer
 from qckm.sources.parquet_pages import require_modest_pages
 from qckm.sources.read_errors import reading
 from qckm.sources.selecting import PATH_KEY
-from qckm.sources.table import Chunk, Column, Selection, Table
+from qckm.sources.table import Chunk, Column, Kept, Selection, Table
 
 _MOST_ROWS = 1 << 48
+_KEPT_ROWS = 1 << 16
 
 
 class ParquetTable(Table):
@@ -48,11 +50,33 @@ class ParquetTable(Table):
         held = {column.name for column in self._columns}
         names = [name for name in selection.names if name in held]
         constants = {name: self._key(name) for name in selection.names if name not in held}
+        total = max(1, self.n_rows or 0)
+        for batch, row in self._batches(names, first_row, batch_rows):
+            yield rows_of(batch, selection, constants), row * (self.n_bytes or 0) // total
+
+    def keep(self, names: Sequence[str]) -> Kept:
+        """Return columns of any kind as they are; the keys of the path as text."""
+        held = [name for name in names if any(column.name == name for column in self._columns)]
+        with reading(self.label, "expected a Parquet file"), pq.ParquetFile(self.label, pre_buffer=False) as file:
+            kinds = {name: file.schema_arrow.field(name).type for name in held}
+        schema = pa.schema([pa.field(name, plain_type(kinds.get(name, pa.string()))) for name in names])
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            if not held:
+                columns = [pa.array([self._keys[name]] * (self.n_rows or 0), pa.string()) for name in names]
+                yield pa.RecordBatch.from_arrays(columns, schema=schema)
+                return
+            for batch, _ in self._batches(held, 0, _KEPT_ROWS):
+                yield kept_batch(batch, schema, self._keys)
+
+        return schema, batches()
+
+    def _batches(self, names: list[str], first_row: int, batch_rows: int) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Yield batches from a row on, each with the row after it."""
         group, row = 0, 0
         while group < len(self._groups) and row + self._groups[group] <= first_row:
             row += self._groups[group]
             group += 1
-        total = max(1, self.n_rows or 0)
         # Buffering ahead, pyarrow keeps all row groups in memory, and is several times slower for it.
         with reading(self.label, "cannot be read on"), pq.ParquetFile(self.label, pre_buffer=False) as file:
             chunks = self._chunks(file, set(names))
@@ -64,7 +88,7 @@ class ParquetTable(Table):
                     skip = min(batch.num_rows, max(0, first_row - row))
                     row += batch.num_rows
                     if skip < batch.num_rows:
-                        yield rows_of(batch.slice(skip), selection, constants), row * (self.n_bytes or 0) // total
+                        yield batch.slice(skip), row
                 if row != end:
                     raise SourceError(f"{self.label}: expected {end} rows so far, as its footer says, got {row}.")
 

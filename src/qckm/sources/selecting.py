@@ -91,6 +91,14 @@ def _require_numeric(table: Table, columns: list[Column]) -> None:
 
 def _require_held(table: Table, names: list[Any]) -> None:
     """Refuse a table without the columns, with one of them twice, or with one that cannot be read as numbers."""
+    held = require_names(table, names)
+    wrong = [f"{name!r} ({held[name][0].kind})" for name in names if not held[name][0].readable]
+    if wrong:
+        raise SourceError(f"{table.label}: expected columns of numbers, got {'; '.join(wrong[:5])}. Convert them.")
+
+
+def require_names(table: Table, names: Sequence[Any]) -> dict[Any, list[Column]]:
+    """Refuse a table without the columns, or with one of them twice; return its columns by name."""
     held: dict[Any, list[Column]] = {}
     for column in table.columns():
         held.setdefault(column.name, []).append(column)
@@ -105,9 +113,7 @@ def _require_held(table: Table, names: list[Any]) -> None:
     twice = [name for name in names if len(held[name]) > 1]
     if twice:
         raise SourceError(f"{table.label}: expected different column names, got {_listed(twice)} more than once.")
-    wrong = [f"{name!r} ({held[name][0].kind})" for name in names if not held[name][0].readable]
-    if wrong:
-        raise SourceError(f"{table.label}: expected columns of numbers, got {'; '.join(wrong[:5])}. Convert them.")
+    return held
 
 
 def _nearest(missing: Sequence[Any], held: Sequence[Any]) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,9 @@ from qckm.common.arrays import Rows
 
 # Rows of a table, and how many of its bytes have been read to get there.
 Chunk = tuple[Rows, int]
+# A schema of Arrow's, and batches of it.
+Kept = tuple[Any, Iterator[Any]]
+_KEPT_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,18 @@ class Table(ABC):
     @abstractmethod
     def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
         """Yield the rows from `first_row` on, at most `batch_rows` at a time."""
+
+    def keep(self, names: Sequence[str]) -> Kept:
+        """Return columns of any kind as they are: their schema, and all rows in batches. By default, as numbers."""
+        import pyarrow as pa
+
+        schema = pa.schema([pa.field(name, pa.float64()) for name in names])
+
+        def batches() -> Iterator[Any]:
+            for rows, _ in self.read(Selection(tuple(names), "float64"), 0, _KEPT_ROWS):
+                yield pa.RecordBatch.from_arrays([pa.array(column) for column in rows.T], schema=schema)
+
+        return schema, batches()
 
     def blocks(self) -> list[tuple[int, int]] | None:
         """List (first row, rows) of parts that can be read alone without reading what lies before; None if none can."""

@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from qckm.cli import options, sample_files, sketch_io
-from qckm.cli.column_files import writing_columns
+from qckm.cli.column_files import ENDINGS, writing_columns
 from qckm.cli.console import Console, console_options
 from qckm.cli.paths import Input, Output
 from qckm.common.text import format_duration
@@ -21,9 +21,7 @@ from qckm.sources.text_format import TextFormat
 @click.command()
 @click.argument("sketch", type=Input())
 @click.argument("sample", type=Input())
-@click.option(
-    "--output", "-o", type=Output(".csv", ".parquet"), help="weights.parquet or weights.csv. [default: CSV on stdout]"
-)
+@click.option("--output", "-o", type=Output(*ENDINGS), help="weights.parquet, .arrow or .csv. [default: CSV on stdout]")
 @options.column_options
 @console_options
 def command(

@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.cli import options
-from qckm.cli.column_files import writing_columns
+from qckm.cli.column_files import ENDINGS, writing_columns
 from qckm.cli.console import Console, console_options, say_assumptions
 from qckm.cli.paths import Input, Output
-from qckm.common.arrays import Floats
+from qckm.cli.summaries import counted
+from qckm.common.arrays import Array, Floats
 from qckm.errors import RowsError, SourceError
 from qckm.models import Model, load_model
+from qckm.sources.kept_columns import KeptColumns
 from qckm.sources.opening import open_source
 from qckm.sources.prefetch import prefetch
 from qckm.sources.source import Batch
@@ -35,8 +37,13 @@ class Labels(NamedTuple):
 @click.option(
     "--model", "-m", "model_file", type=Input(), required=True, help="A model file of `qckm fit` or `qckm decode`."
 )
+@click.option("--output", "-o", type=Output(*ENDINGS), help="labels.parquet, .arrow or .csv. [default: CSV on stdout]")
 @click.option(
-    "--output", "-o", type=Output(".csv", ".parquet"), help="labels.parquet or labels.csv. [default: CSV on stdout]"
+    "--keep",
+    type=options.ColumnNames(),
+    multiple=True,
+    callback=options.together,
+    help="Columns of DATA to carry through as they are, such as id,date; they need not be numbers.",
 )
 @click.option("--distance", is_flag=True, help="Give the distance to the centroid, too.")
 @click.option("--score", is_flag=True, help="Of a mixture, give the logarithm of its density at the row, too.")
@@ -48,6 +55,7 @@ def command(
     output: str | None,
     distance: bool,
     score: bool,
+    keep: tuple[str, ...] | None,
     columns: tuple[str, ...] | None,
     text: TextFormat,
     dtype: str,
@@ -59,6 +67,7 @@ def command(
     \b
     Examples:
       qckm predict new.parquet -m model.json -o labels.parquet --distance
+      qckm predict new.csv -m model.json --keep id,date -o labels.csv
       cat new.csv | qckm predict - -m model.json > labels.csv
 
     With --on-bad skip, bad rows keep their place, with an empty label. Of a mixture of Gaussians, which
@@ -80,14 +89,21 @@ def command(
         **({"distance": np.dtype(np.float64)} if distance else {}),
         **({"score": np.dtype(np.float64)} if score else {}),
     }
-    with writing_columns(target, written) as write:
+    kept = None if keep is None else KeptColumns(source, keep)
+    if kept is not None and set(kept.names) & set(written):
+        name = next(name for name in kept.names if name in written)
+        raise click.UsageError(f"Expected columns to keep of other names than {', '.join(written)}, got {name!r}.")
+    with writing_columns(target, written, kept and kept.schema) as write:
         for batch in prefetch(source.batches()):
             assert batch is not None  # that would be a tick, and none was asked for
             found = _label(model, batch, on_bad)
-            write([found.labels, *([found.distances] if distance or score else [])], found.bad)
+            wanted: list[Array] = [found.labels, *([found.distances] if distance or score else [])]
+            write(wanted, found.bad, kept and kept.take(len(found.labels)))
             rows, skipped = rows + len(found.labels), skipped + int(found.bad.sum())
         source.require_unchanged()
-    console.say(f"{rows:,} rows labelled" + (f", {skipped:,} bad rows left empty" if skipped else ""))
+    words = f"{counted(rows, 'row')} labelled" + (f", {counted(skipped, 'bad row')} left empty" if skipped else "")
+    names = [*(kept.names if kept else ()), *written]
+    console.say(words if target == "-" else f"{target}: {words}, columns {', '.join(names)}")
     console.print_facts({"output": target, "rows": rows, "skipped": skipped})
 
 
