@@ -22,6 +22,7 @@ Topic = Literal[
     "output",
     "public operator",
     "sketch",
+    "standardize",
 ]
 
 
@@ -49,6 +50,28 @@ class QckmError(ValueError):
     def within(self, place: str, kind: type[QckmError] | None = None) -> QckmError:
         """Return the same error with a place in front of its words; as one of another kind, if that is given."""
         return (kind or type(self))(f"{place}: {self}", self.about)
+
+
+class Remark(str):
+    """A sentence about a result, and what its remedy is about: one of `Topic`, or None.
+
+    Examples
+    --------
+    >>> Remark("Column 'id' counts the rows: leave it out.", about="columns").about
+    'columns'
+    """
+
+    about: Topic | None
+
+    def __new__(cls, words: str, about: Topic | None = None) -> Remark:
+        """Keep the words, and what they are about."""
+        remark = super().__new__(cls, words)
+        remark.about = about
+        return remark
+
+    def __getnewargs__(self) -> tuple[str, Topic | None]:  # type: ignore[override]
+        """Be copied, and pickled, whole."""
+        return str(self), self.about
 
 
 class RowsError(QckmError):

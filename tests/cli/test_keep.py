@@ -85,7 +85,7 @@ def test_partition_keys_and_numbers_are_kept_too(folder, qckm_):
         (("t.csv", "--keep", "idd"), 1, "expected the column 'idd' (did you mean 'id'?)"),
         (("t.csv", "--keep", "id,id"), 1, "each column to keep once"),
         (("c.csv", "--keep", "cluster"), 2, "got 'cluster'"),
-        (("-", "--keep", "id"), 1, "a pipe cannot be"),
+        (("-", "--keep", "id"), 1, "got a pipe. Save it."),
     ],
 )
 def test_what_cannot_be_kept_is_said(people, qckm_, monkeypatch, words, code, said):

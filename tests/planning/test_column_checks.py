@@ -25,7 +25,8 @@ def test_what_names_rows_is_told(rng, name, values, why):
     found = identifiers_in_rows(rows, np.ones(1000), [name, "other"])
     assert list(found) == [name]
     assert found[name].startswith(f"Column {name!r} {why}")
-    assert "--columns other" in found[name]
+    assert "read other alone" in found[name]
+    assert found[name].about == "columns"
 
 
 @pytest.mark.parametrize(

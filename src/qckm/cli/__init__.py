@@ -23,6 +23,7 @@ VERBS = {
     "privatize": "Add noise to a sketch, so that it may be published.",
     "subtract": "Take sketches out of another: forget rows, or cut a window.",
     "decode": "Find K centroids from a sketch, alone or with some rows.",
+    "choose-k": "Say how many clusters there are, from one pass over data.",
     "drift": "Tell whether windows are alike, and what has changed.",
     "calibrate": "Weigh a sample so that it represents all the rows of a sketch.",
     "predict": "Label rows with their nearest centroid.",

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from qckm.cli.console import Console, assumption_in_words, say_assumptions
+from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.invocation import command_again
 from qckm.cli.progress import Progress
 from qckm.cli.sketch_io import load_operator
@@ -221,5 +222,5 @@ def facts_of(sketched: Sketched, n_bytes: int) -> dict[str, object]:
 
 def remarks_fact(remarks: Sequence[str], source: Source) -> dict[str, list[str]]:
     """Return what may be wrong, as a fact if anything is: with columns or centroids, or with how data were read."""
-    said = [*remarks, *map(assumption_in_words, source.assumptions)]
+    said = [*remarks_in_words(remarks), *map(assumption_in_words, source.assumptions)]
     return {"remarks": said} if said else {}

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from qckm import engines
 from qckm.cli.console import Console
+from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.sketch_io import load_operator
 from qckm.cli.summaries import operator_facts
 from qckm.errors import SourceError
@@ -81,5 +82,5 @@ def facts_of(done: EngineSketched, n_bytes: int) -> dict[str, object]:
         "sketch_bytes": n_bytes,
         **operator_facts(sketch.operator),
         "seconds": done.seconds,
-        **({"remarks": list(done.remarks)} if done.remarks else {}),
+        **({"remarks": remarks_in_words(done.remarks)} if done.remarks else {}),
     }

@@ -17,6 +17,8 @@ from qckm.operator.laws import LAWS
 from qckm.operator.signatures import SIGNATURES
 from qckm.sources.text_format import TextFormat
 
+_MOST_NUMBERS = 200
+
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -40,6 +42,27 @@ class ColumnNames(click.ParamType):  # type: ignore[type-arg]  # generic in some
         if not all(names):
             self.fail(f"expected names with commas between, got {value!r}.", param, ctx)
         return names
+
+
+class Numbers(click.ParamType):  # type: ignore[type-arg]  # generic in some versions only
+    """Whole numbers from 1 on: 2-12, or 2,4,8."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the numbers, increasing."""
+        if not isinstance(value, str):
+            return value
+        found: set[int] = set()
+        for part in value.split(","):
+            ends = re.fullmatch(r"\s*([0-9]{1,6})\s*(?:-\s*([0-9]{1,6})\s*)?", part)
+            first, last = (int(ends[1]), int(ends[2] or ends[1])) if ends else (0, 0)
+            if not 0 < first <= last:
+                self.fail(f"expected numbers such as 2-12 or 2,4,8, got {value!r}.", param, ctx)
+            found |= set(range(first, last + 1))
+        if len(found) > _MOST_NUMBERS:
+            self.fail(f"expected at most {_MOST_NUMBERS} numbers to try, got {len(found)}.", param, ctx)
+        return tuple(sorted(found))
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in some versions only

@@ -10,6 +10,7 @@ from dataclasses import replace
 import click
 
 from qckm.cli.console import Console
+from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.output_files import write_bytes
 from qckm.cli.summaries import columns_in_words, counted
 from qckm.common.text import format_duration
@@ -48,7 +49,7 @@ def decode_sketch(
     found = replace(found, remarks=_joined(found.remarks, remarks, names_of(sketch)))
     if found.converged is False:
         console.say(f"warning: {POOR_FIT}")
-    for remark in found.remarks:
+    for remark in remarks_in_words(found.remarks):
         console.say(f"warning: {remark}")
     return found, time.perf_counter() - began
 
@@ -87,7 +88,7 @@ def fit_facts(fitted: Clustering | FittedMixture) -> dict[str, object]:
         "evaluations": fitted.n_iter,
     }
     if isinstance(fitted, Clustering):
-        facts |= {"remarks": list(fitted.remarks)} if fitted.remarks else {}
+        facts |= {"remarks": remarks_in_words(fitted.remarks)} if fitted.remarks else {}
         facts |= {} if fitted.inertia is None else _inertia(fitted)
         facts |= {} if fitted.octave is None else {"octave": fitted.octave}
     return facts

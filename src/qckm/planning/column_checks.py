@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from qckm.common.arrays import Floats
+from qckm.errors import Remark
 from qckm.sketch import Sketch
 
 # A column that makes up more than this share of the squared distances is all that clusters are found by: the issue's
@@ -84,9 +85,10 @@ def dominating_column(
     name = names[int(squares.argmax())]
     if name in known:
         return ""
-    return (
+    return Remark(
         f"Column {name!r} makes up {squares.max() / total:.2%} of the squared distances between {what}: the others "
-        "hardly count. Standardize the columns if they should: --standardize, or a StandardScaler."
+        "hardly count. Standardize the columns if they should.",
+        about="standardize",
     )
 
 
@@ -132,5 +134,5 @@ def _named(name: str, lower: float, upper: float) -> str:
 
 def _advice(name: str, words: str, names: Sequence[str]) -> str:
     others = [other for other in names if other != name]
-    which = f": --columns {','.join(others)}" if 0 < len(others) <= 10 else ""
-    return f"Column {name!r} {words}. Distances in it mean nothing; leave it out{which}."
+    which = f", and read {', '.join(others)} alone" if 0 < len(others) <= 10 else ""
+    return Remark(f"Column {name!r} {words}. Distances in it mean nothing: leave it out{which}.", about="columns")

@@ -95,7 +95,7 @@ def _believed(facts: dict[str, object], compared: bool) -> Check | None:
         return Check(grade, _VERDICT, "These centroids are to be believed." if converged else POOR_FIT)
     if compared:
         return None
-    words = "None is known of this model. Compare it with rows: qckm report MODEL --data FILE."
+    words = "None is known of this model. A report with some rows compares them with it."
     return Check("fair", _VERDICT, words)
 
 
@@ -155,7 +155,7 @@ def _clipped(facts: dict[str, object]) -> Check | None:
     lie = "1 row lies" if clipped == 1 else f"{count(clipped)} rows lie"
     words = (
         f"{lie} too far from the others to be coded, {share:.2g} of all, and count as if at the edge. If they matter, "
-        "take the logarithm of columns with long tails, or sketch again with a larger --scale."
+        "take the logarithm of columns with long tails, or sketch again with a larger scale."
     )
     return Check(_graded(share, 0, 0.05), "Outliers", words if share else "No row lies outside the coded range.")
 

@@ -34,8 +34,7 @@ class KeptColumns:
     def __init__(self, source: Source, names: Sequence[str]) -> None:
         if source.once:
             raise SourceError(
-                f"{source.tables[0].label}: columns that are kept are read once more, and a pipe cannot be. Save it to a "
-                "file."
+                f"{source.tables[0].label}: expected a file, as columns to keep are read again, got a pipe. Save it."
             )
         self._tables = source.tables
         self.names: list[str] = resolve(names, [column.name for column in source.tables[0].columns()])

@@ -202,7 +202,7 @@ def _text_table(
 ) -> Table:
     if kind == "json":
         raise SourceError(
-            f"{label}: expected JSON lines, one object a line, got a list of JSON. Convert it: jq -c '.[]' rows.json."
+            f"{label}: expected JSON lines, one object a line, got a list of JSON. Write its objects one a line."
         )
     if kind == "json-lines":
         from qckm.sources.json_lines import JsonLinesTable

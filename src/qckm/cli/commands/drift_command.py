@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import warnings
 from typing import Any, Literal
@@ -11,7 +9,7 @@ from typing import Any, Literal
 import click
 import numpy as np
 
-from qckm.cli import sample_files, sketch_io
+from qckm.cli import pictures, sample_files, sketch_io
 from qckm.cli.console import Console, console_options
 from qckm.cli.output_files import write_bytes
 from qckm.cli.paths import Input, Output
@@ -25,8 +23,6 @@ from qckm.models import load_model
 from qckm.planning.sampling import draw_pilot_of
 from qckm.sketch import Sketch
 from qckm.sources.opening import paths_of
-
-_PICTURES = (".png", ".svg", ".pdf")
 
 
 @click.command()
@@ -47,7 +43,9 @@ _PICTURES = (".png", ".svg", ".pdf")
 @click.option("--clusters", "-k", type=click.IntRange(min=1), help="Explain the change by so many clusters.")
 @click.option("--model", "-m", type=Input(), help="Explain it by the clusters of a model.")
 @click.option("--report", type=Output(), help="Write an HTML page.")
-@click.option("--plot", type=Output(*_PICTURES), help="Draw p-values, or where rows came and went (needs matplotlib).")
+@click.option(
+    "--plot", type=Output(*pictures.ENDINGS), help="Draw p-values, or where rows came and went (needs matplotlib)."
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @console_options
 def command(
@@ -153,20 +151,10 @@ def _write(found: Drift | DriftSeries, report: str | None, plot: str | None, nam
         called = (names[1], names[0]) if isinstance(found, DriftSeries) else names
         write_bytes(report, render_drift(found, called).encode())
     if plot is not None:
-        write_bytes(plot, _picture(found, os.path.splitext(plot)[1][1:].lower() or "png"))
+        write_bytes(plot, pictures.drawn(plot, lambda ax: _draw(found, ax)))
 
 
-def _picture(found: Drift | DriftSeries, kind: str) -> bytes:
+def _draw(found: Drift | DriftSeries, ax: Any) -> Any:
     from qckm import plots
-    from qckm.plots.axes import as_axes
 
-    with contextlib.suppress(ImportError):  # said below, by as_axes
-        import matplotlib
-
-        matplotlib.use("Agg")
-    ax = as_axes(None)
-    ax = plots.drift_pvalues(found, ax) if isinstance(found, DriftSeries) else plots.witness(found, ax)
-    out = io.BytesIO()
-    figure: Any = ax.get_figure()
-    figure.savefig(out, format=kind, dpi=120, bbox_inches="tight")
-    return out.getvalue()
+    return plots.drift_pvalues(found, ax) if isinstance(found, DriftSeries) else plots.witness(found, ax)

@@ -8,6 +8,7 @@ import click
 
 from qckm.cli import data_to_sketch, options, sketch_io, summaries
 from qckm.cli.console import Console, console_options
+from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.paths import Input, Output
 from qckm.cli.ranges_files import read_ranges
 from qckm.common.text import format_bytes
@@ -70,7 +71,7 @@ def command(
             console.say(words)
         remarks = planned.remarks
         operator = planned.operator
-    for words in remarks:
+    for words in remarks_in_words(remarks):
         console.say(f"warning: {words}")
     size = sketch_io.write_sketch(operator.empty(), target)
     of = summaries.columns_in_words(operator.feature_names, operator.n_features)
@@ -78,7 +79,7 @@ def command(
         f"{target if target != '-' else 'operator'}: {of}, {operator.n_frequencies} frequencies, "
         f"scale {operator.scale:.4g}, in {format_bytes(size)}"
     )
-    told = {"remarks": list(remarks)} if remarks else {}
+    told = {"remarks": remarks_in_words(remarks)} if remarks else {}
     console.print_facts({"output": target, "sketch_bytes": size, **summaries.operator_facts(operator), **told})
 
 

@@ -11,6 +11,7 @@ from qckm.cli import data_to_sketch, engine_to_sketch, options, sketch_io, summa
 from qckm.cli.console import Console, console_options
 from qckm.cli.data_to_sketch import SketchTask
 from qckm.cli.engine_to_sketch import EngineTask
+from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.paths import Output
 from qckm.common.text import format_duration
 from qckm.sketch import Sketch, checkpoints
@@ -90,7 +91,7 @@ def command(
     size = sketch_io.write_sketch(done.sketch, name())
     if target != "-":
         checkpoints.remove(checkpoints.path_of(target))
-    for remark in done.remarks:
+    for remark in remarks_in_words(done.remarks):
         console.say(f"warning: {remark}")
     summaries.remark(done.sketch, console)
     words = summaries.summary(done.sketch, size, done.source.n_bytes)
@@ -102,7 +103,7 @@ def _sketch_by_engine(task: EngineTask, target: str, console: Console) -> None:
     """Have an engine read the data and sketch them where they are."""
     done = engine_to_sketch.sketch_paths(task, console)
     size = sketch_io.write_sketch(done.sketch, target)
-    for remark in done.remarks:
+    for remark in remarks_in_words(done.remarks):
         console.say(f"warning: {remark}")
     summaries.remark(done.sketch, console)
     words = summaries.summary(done.sketch, size, None)

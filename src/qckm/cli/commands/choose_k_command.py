@@ -1,0 +1,161 @@
+"""`qckm choose-k`: how many clusters there are, from one sketch."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any
+
+import click
+
+from qckm.cli import data_to_sketch, options, pictures, sketch_io, summaries
+from qckm.cli.console import Console, console_options
+from qckm.cli.error_hints import remarks_in_words
+from qckm.cli.output_files import write_bytes
+from qckm.cli.paths import Output
+from qckm.cli.terminal import show
+from qckm.common.text import format_duration
+from qckm.decoding.room import require_room
+from qckm.decoding.selection import ClusterCount, choose_n_clusters
+from qckm.errors import PoorFitWarning, SaturationWarning
+from qckm.planning.plan import decoder_seed
+from qckm.sketch import Sketch
+from qckm.sketch.writing import MAGIC
+
+_BAR = 24
+
+
+@click.command()
+@options.data_argument
+@click.option(
+    "--clusters",
+    "-k",
+    "ks",
+    type=options.Numbers(),
+    default="1-10",
+    show_default=True,
+    help="The numbers to try: 2-12, or 2,4,8,16.",
+)
+@click.option("--report", type=Output(), help="Write an HTML page with the curve and the table.")
+@click.option("--plot", type=Output(*pictures.ENDINGS), help="Draw the curve (needs matplotlib).")
+@click.option("--sketch", "sketch_output", type=Output(), help="Keep the sketch, to decode it for the K chosen.")
+@options.operator_options
+@options.plan_options
+@options.data_options
+@console_options
+def command(
+    data: tuple[str, ...],
+    ks: tuple[int, ...],
+    report: str | None,
+    plot: str | None,
+    sketch_output: str | None,
+    console: Console,
+    **options_of_task: Any,
+) -> None:
+    """Try numbers of clusters on DATA, or on a sketch of it (.qckm), and say which explains it best.
+
+    \b
+    Examples:
+      qckm choose-k data.parquet
+      qckm choose-k data.csv -k 2-20 --standardize --report choice.html --sketch data.qckm
+      qckm choose-k all.qckm -k 5,10,20,40 --plot choice.png
+
+    The data are read once, whatever the numbers. A sketch should have 2·columns·K frequencies or more for the largest.
+    Where no number explains the sketch, a warning says so: look at the curve then, not at its minimum.
+    """
+    began = time.perf_counter()
+    sketch, spread, inputs = _sketch(data, max(ks), console, options_of_task)
+    require_room(sketch.operator.n_features, sketch.operator.n_frequencies)
+    if sketch_output is not None:
+        size = sketch_io.write_sketch(sketch, sketch_output)
+        console.say(f"{sketch_output}: {summaries.summary(sketch, size, None)}")
+    summaries.remark(sketch, console)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore", SaturationWarning)  # said above
+        warnings.simplefilter("always", PoorFitWarning)
+        count = choose_n_clusters(sketch, ks, spread=spread, random_state=decoder_seed(options_of_task["seed"]))
+    doubts = [str(one.message) for one in caught if issubclass(one.category, PoorFitWarning)]
+    doubt = " ".join(doubts).replace("(qckm.plots.selection) ", "")
+    _write(count, inputs, doubt, report, plot, console)
+    if doubt:
+        console.say(f"warning: {doubt}")
+    of = summaries.columns_in_words(sketch.operator.feature_names, sketch.operator.n_features)
+    console.say(
+        f"K = {count.n_clusters} of {counted_ks(ks)} tried, from {summaries.counted(sketch.count, 'row')}, {of}, in "
+        f"{format_duration(time.perf_counter() - began)}"
+    )
+    console.print_facts(_facts(count, inputs, doubts, sketch))
+
+
+def _sketch(data: tuple[str, ...], most: int, console: Console, given: dict[str, Any]) -> tuple[Sketch, Any, list[str]]:
+    """Return the sketch of DATA, or that which it is, and the deviation of columns where a pilot told it."""
+    if len(data) == 1 and _is_sketch(data[0]):
+        return sketch_io.read_sketch(data[0]), None, list(data)
+    run: dict[str, Any] = {"resume": False, "checkpoint_every": 10.0}
+    task = data_to_sketch.SketchTask.of(data, most, None, {**given, **run})
+    done = data_to_sketch.sketch_data(task, console)
+    for remark in remarks_in_words(done.remarks):
+        console.say(f"warning: {remark}")
+    inputs = [table.label for table in done.source.tables][:100]
+    return done.sketch, None if done.hints is None else done.hints.deviation, inputs
+
+
+def _is_sketch(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def _write(
+    count: ClusterCount, inputs: list[str], doubt: str, report: str | None, plot: str | None, console: Console
+) -> None:
+    if report is not None:
+        from qckm.report import render_choice
+
+        more = f" and {len(inputs) - 1} more" if len(inputs) > 1 else ""
+        write_bytes(report, render_choice(count, f"{inputs[0]}{more}", doubt).encode())
+    if plot is not None:
+        from qckm import plots
+
+        write_bytes(plot, pictures.drawn(plot, lambda ax: plots.selection(count, ax)))
+    for path in (report, plot):
+        if path not in (None, "-"):
+            console.say(f"{path}: the curve")
+    if not console.json and "-" not in (report, plot):
+        for line in table(count):
+            show(line)
+
+
+def table(count: ClusterCount) -> list[str]:
+    """Return the table of a choice, with a bar for what each K explains."""
+    from qckm.report.choice_page import rows_of
+
+    lines = ["   K  explained                             misfit  by chance  criterion"]
+    for K, explained, misfit, chance, criterion in rows_of(count):
+        bar = "█" * round(_BAR * min(1.0, max(0.0, explained)))
+        mark = "  ←" if count.n_clusters == K else ""
+        lines.append(
+            f"{K:4}  {max(0.0, explained):8.2%} {bar:{_BAR}} {misfit:9.4g}  {chance:9.4g}  {criterion:9.1f}{mark}"
+        )
+    return lines
+
+
+def counted_ks(ks: tuple[int, ...]) -> str:
+    """Return the numbers tried in words."""
+    return f"{min(ks)} to {max(ks)}" if len(ks) == max(ks) - min(ks) + 1 else ", ".join(map(str, ks))
+
+
+def _facts(count: ClusterCount, inputs: list[str], doubts: list[str], sketch: Sketch) -> dict[str, object]:
+    return {
+        "n_clusters": count.n_clusters,
+        "ks": count.ks.tolist(),
+        "explained": count.explained.tolist(),
+        "misfits": count.objectives.tolist(),
+        "by_chance": count.by_chance.tolist(),
+        "criterion": count.criterion.tolist(),
+        "rows": sketch.count,
+        "inputs": inputs,
+        **({"remarks": doubts} if doubts else {}),
+    }
