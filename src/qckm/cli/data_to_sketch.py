@@ -90,11 +90,11 @@ def sketch_data(
     """Sketch the data of a task. `snapshot(sketch)` is called every so many seconds, where that is asked for."""
     began = time.perf_counter()
     source, operator = open_data(task, console)
-    if task.resume and (source.once or task.output is None):
-        raise click.UsageError("--resume needs files, which can be read again, and an output (-o).")
+    if task.resume and (source.once or source.copied or task.output is None):
+        raise click.UsageError("--resume needs files on this machine, which can be read again, and an output (-o).")
     if task.output is not None and not atomic.is_device(task.output):
         click.get_current_context().with_resource(checkpoints.running(task.output))
-    lasting = not source.once and task.output is not None and not atomic.is_device(task.output)
+    lasting = not (source.once or source.copied) and task.output is not None and not atomic.is_device(task.output)
     path = checkpoints.path_of(task.output) if lasting and task.output is not None else None
     options = _options(task, operator)
     start = _resumed(path, source, options, task.resume, console) if path else None

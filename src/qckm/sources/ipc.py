@@ -80,7 +80,7 @@ class ArrowFileTable(Table):
         names = [column.name for column in self._columns]
         options = pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in selection.names])
         done = 0
-        with open(self.label, "rb", buffering=0) as file, pa.OSFile(self.label) as again:
+        with open(self.place, "rb", buffering=0) as file, pa.OSFile(self.place) as again:
             reader, schema = pa.ipc.open_file(again, options=options), pa.ipc.open_file(again).schema
 
             def each() -> Iterator[pa.RecordBatch]:
@@ -96,7 +96,7 @@ class ArrowFileTable(Table):
         """Return columns of any kind as they are."""
 
         def each() -> Iterator[pa.RecordBatch]:
-            with open(self.label, "rb", buffering=0) as file, pa.OSFile(self.label) as again:
+            with open(self.place, "rb", buffering=0) as file, pa.OSFile(self.place) as again:
                 reader = pa.ipc.open_file(again, options=options)
                 for number, (start, length) in enumerate(self._batches):
                     self._check_message(file, start, length)
@@ -104,7 +104,7 @@ class ArrowFileTable(Table):
 
         held = [column.name for column in self._columns]
         options = pa.ipc.IpcReadOptions(included_fields=[held.index(name) for name in names])
-        with pa.OSFile(self.label) as file:
+        with pa.OSFile(self.place) as file:
             schema = pa.ipc.open_file(file).schema
         return _kept(self.label, schema, each(), names)
 

@@ -91,7 +91,7 @@ class NpyTable(NumpyTable):
         """Yield rows, each batch by one read; where columns are one after the other, by one a column."""
         layout = self._layout
         total, width = layout.shape
-        with open(self.label, "rb", buffering=0) as file:
+        with open(self.place, "rb", buffering=0) as file:
             for first in range(first_row, total, batch_rows):
                 height = min(batch_rows, total - first)
                 if layout.by_column:
@@ -153,7 +153,7 @@ class NpzTable(NumpyTable):
                 return stack, file, row
             stack.close()
         stack = contextlib.ExitStack()
-        file = stack.enter_context(stack.enter_context(zipfile.ZipFile(self.label)).open(self._member))
+        file = stack.enter_context(stack.enter_context(zipfile.ZipFile(self.place)).open(self._member))
         file.read(self._layout.start)
         return stack, file, 0
 

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from qckm.errors import SourceError
+from qckm.errors import QckmError, SourceError
 from qckm.sources.raw import SNIFF, Peekable, format_of, open_file, open_stdin
 from qckm.sources.read_errors import reading
+from qckm.sources.remote import fetch, is_url
 from qckm.sources.selecting import select
 from qckm.sources.source import Source, Stamp
 from qckm.sources.table import Table
@@ -41,7 +42,8 @@ def open_source(
     data : path, array, frame, or list of them
         Paths: Parquet, CSV, TSV or JSON lines (plain, gzip, zstd, bz2, lz4), Arrow IPC files and streams, .npy, .npz;
         folders and globs of these, read in the order of their names; "-" for standard input (CSV, JSON lines or an
-        Arrow stream). Arrays:
+        Arrow stream). URLs: https://, s3://, gs:// and whatever fsspec knows, also with patterns where a store can list
+        files; they are copied to the folder for temporary files first. Arrays:
         NumPy, memory maps, and tensors through DLPack. Frames: pandas, polars (also lazy), Arrow, DuckDB relations.
     columns : sequence of str or int, optional
         The columns to read, in this order; all by default, which must then be numbers. A whole number, 0 or "0", is a
@@ -127,12 +129,24 @@ def paths_of(path: str) -> list[str]:
 def _open_path(path: str, text: TextFormat) -> list[Table]:
     if path == "-":
         return [_open_pipe(open_stdin(), "standard input", text)]
+    if is_url(path) and not os.path.exists(path):
+        return [_open_copy(url, place, text) for url, place in fetch(path, _DATA)]
     found = paths_of(path)
     if not found and os.path.isdir(os.path.expanduser(path)):
         raise SourceError(f"{path}: expected data files ({', '.join(_DATA)}) in this folder, found none.")
     if not found:
         raise SourceError(f"{path}: expected files, found none of that pattern.")
     return [_open_one(name, text) for name in found]
+
+
+def _open_copy(url: str, place: str, text: TextFormat) -> Table:
+    """Open the copy of a file that lies elsewhere; it is called by its URL."""
+    try:
+        table = _open_one(place, text)
+    except QckmError as error:
+        raise type(error)(str(error).replace(place, url), error.about) from error
+    table.label, table.copied = url, True
+    return table
 
 
 def _files_in(folder: str) -> list[str]:

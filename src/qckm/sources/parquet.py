@@ -57,7 +57,7 @@ class ParquetTable(Table):
     def keep(self, names: Sequence[str]) -> Kept:
         """Return columns of any kind as they are; the keys of the path as text."""
         held = [name for name in names if any(column.name == name for column in self._columns)]
-        with reading(self.label, "expected a Parquet file"), pq.ParquetFile(self.label, pre_buffer=False) as file:
+        with reading(self.label, "expected a Parquet file"), pq.ParquetFile(self.place, pre_buffer=False) as file:
             kinds = {name: file.schema_arrow.field(name).type for name in held}
         schema = pa.schema([pa.field(name, plain_type(kinds.get(name, pa.string()))) for name in names])
 
@@ -78,7 +78,7 @@ class ParquetTable(Table):
             row += self._groups[group]
             group += 1
         # Buffering ahead, pyarrow keeps all row groups in memory, and is several times slower for it.
-        with reading(self.label, "cannot be read on"), pq.ParquetFile(self.label, pre_buffer=False) as file:
+        with reading(self.label, "cannot be read on"), pq.ParquetFile(self.place, pre_buffer=False) as file:
             chunks = self._chunks(file, set(names))
             for groups in self._spans(group, batch_rows):
                 self._require_modest([chunks[number] for number in groups])
@@ -113,7 +113,7 @@ class ParquetTable(Table):
         """Return where pages are of columns, in each row group."""
         paths = [opened.schema.column(number).path for number in range(len(opened.schema))]
         columns = {number for number, path in enumerate(paths) if path.split(".")[0] in names or path in names}
-        with open(self.label, "rb") as file:
+        with open(self.place, "rb") as file:
             footer = read_footer(file, columns)
         if list(footer.rows) != self._groups:
             raise SourceError(f"{self.label}: expected row groups of {self._groups[:9]} rows, got {footer.rows[:9]}.")
@@ -121,7 +121,7 @@ class ParquetTable(Table):
         return footer.chunks
 
     def _require_modest(self, groups: list[tuple[PageChunk, ...]]) -> None:
-        with open(self.label, "rb", buffering=0) as file:
+        with open(self.place, "rb", buffering=0) as file:
             for chunks in groups:
                 require_modest_pages(file, self.n_bytes or 0, chunks, self.label)
 

@@ -113,6 +113,11 @@ class Source:
         return any(table.once for table in self.tables)
 
     @property
+    def copied(self) -> bool:
+        """Whether some rows lie elsewhere, and were copied: another run will have other copies."""
+        return any(table.copied for table in self.tables)
+
+    @property
     def n_rows(self) -> int | None:
         """The number of rows, where it is known before reading."""
         counts = [table.n_rows for table in self.tables]

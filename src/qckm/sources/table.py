@@ -58,12 +58,19 @@ class Table(ABC):
 
     label: str  # what errors call it
     path: str | None = None  # where it lies, if it is a file
+    copied: bool = False  # whether it lies elsewhere, and the path is that of a copy
     named: bool = True  # whether its columns have names; else they are called "0", "1", …
     once: bool = False  # whether it can be read only once: a pipe
     n_rows: int | None = None
     n_bytes: int | None = None
     assumed: str | None = None  # what was taken for granted on opening it, and may be wrong
     faults: Mapping[int, str] = MappingProxyType({})  # what is wrong with a row as such; the first read has to do
+
+    @property
+    def place(self) -> str:
+        """The path of a table that is a file."""
+        assert self.path is not None
+        return self.path
 
     @abstractmethod
     def columns(self) -> list[Column]:

@@ -1,0 +1,169 @@
+"""Files elsewhere, by URL: copied to this machine first, so that they are checked and read as all others are.
+
+https:// needs nothing beside Python; s3:// and gs:// are pyarrow's, where it was built with them; these and all others
+are fsspec's, where it is installed with what it needs for them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import fnmatch
+import glob
+import importlib
+import os
+import posixpath
+import re
+import shutil
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from qckm.errors import MissingExtraError, QckmError, SourceError
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://.")
+_WEB = ("http", "https")
+# Protocols of pyarrow's own.
+_ARROW = ("s3", "gs", "gcs")
+# What fsspec needs beside itself.
+_PACKAGES = {"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "az": "adlfs", "hdfs": "pyarrow"}
+_SECONDS = 60
+_BLOCK = 1 << 22
+
+# A file of a URL: what it is called, and what gives its bytes.
+Remote = tuple[str, Callable[[], Any]]
+
+
+def is_url(path: str) -> bool:
+    """Whether a path is that of a file elsewhere.
+
+    Examples
+    --------
+    >>> is_url("s3://bucket/rows.parquet"), is_url("rows.parquet"), is_url("C://rows.csv")
+    (True, False, False)
+    """
+    return _URL.match(path) is not None
+
+
+def fetch(url: str, endings: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Copy the files that a URL, a pattern or a folder stands for; return what each is called and where it lies now.
+
+    Copies are removed when the process ends.
+    """
+    protocol = urlsplit(url).scheme.lower()
+    remotes: list[Remote] = [(url, partial(_open_web, url))] if protocol in _WEB else _list(protocol, url, endings)
+    if not remotes:
+        raise SourceError(f"{url}: expected files, found none.")
+    folder = _temporary()
+    found = []
+    for number, (name, open_remote) in enumerate(remotes):
+        # The whole path stays: hive partitions have their keys in it.
+        parts = [part for part in unquote(urlsplit(name).path).split("/") if part not in ("", ".", "..")]
+        place = os.path.join(folder, str(number), *parts)
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        with _naming(name), contextlib.closing(open_remote()) as source, open(place, "xb") as target:
+            shutil.copyfileobj(source, target, _BLOCK)
+            if getattr(source, "length", None):  # of an answer on the web, what has not come
+                raise SourceError(f"{name}: the connection ended {source.length} bytes too early.")
+        found.append((name, place))
+    return found
+
+
+def _temporary() -> str:
+    folder = tempfile.mkdtemp(prefix="qckm-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@contextlib.contextmanager
+def _naming(url: str) -> Iterator[None]:
+    try:
+        yield
+    except QckmError:
+        raise
+    except urllib.error.HTTPError as error:
+        raise SourceError(f"{url}: the server answers {error.code} {error.reason}.") from error
+    except Exception as error:  # whatever a store's own library raises
+        words = str(getattr(error, "reason", None) or error).strip() or type(error).__name__
+        raise SourceError(f"{url}: cannot be fetched: {words}") from error
+
+
+def _open_web(url: str) -> Any:
+    request = urllib.request.Request(url, headers={"User-Agent": "qckm"})
+    return urllib.request.urlopen(request, timeout=_SECONDS)
+
+
+def _list(protocol: str, url: str, endings: tuple[str, ...]) -> list[Remote]:
+    """List the files of a URL in a store, by name."""
+    with _naming(url):
+        if protocol in _ARROW:
+            found = _list_by_arrow(url, endings)
+            if found is not None:
+                return found
+        return _list_by_fsspec(protocol, url, endings)
+
+
+def _list_by_arrow(url: str, endings: tuple[str, ...]) -> list[Remote] | None:
+    """List by pyarrow; None where it was built without such a store."""
+    import pyarrow as pa
+    from pyarrow import fs
+
+    magic = glob.has_magic(url)
+    base = url[: re.search(r"[*?\[]", url).start()].rpartition("/")[0] if magic else url  # type: ignore[union-attr]
+    try:
+        store, path = fs.FileSystem.from_uri(re.sub(r"^gcs:", "gs:", base))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, NotImplementedError, ImportError):
+        return None
+    if magic:
+        wanted = path + url[len(base) :]
+        infos = store.get_file_info(fs.FileSelector(path, recursive=True))
+        paths = [info.path for info in infos if info.is_file and _matches(info.path, wanted)]
+    elif store.get_file_info(path).type == fs.FileType.Directory:
+        infos = store.get_file_info(fs.FileSelector(path, recursive=True))
+        paths = [info.path for info in infos if info.is_file and _is_data(info.path, endings)]
+    else:
+        paths = [path]
+    protocol = url.partition("://")[0]
+    return [(f"{protocol}://{one}", partial(store.open_input_stream, one)) for one in sorted(paths)]
+
+
+def _list_by_fsspec(protocol: str, url: str, endings: tuple[str, ...]) -> list[Remote]:
+    package = _PACKAGES.get(protocol, "fsspec")
+    missing = MissingExtraError(f"{url}: {protocol}:// needs a package that is not installed: pip install {package}.")
+    try:
+        fsspec: Any = importlib.import_module("fsspec")
+    except ImportError as error:
+        raise missing from error
+    try:
+        store, path = fsspec.core.url_to_fs(url)
+    except ImportError as error:
+        raise missing from error
+    except ValueError as error:
+        if "not known" in str(error):
+            raise SourceError(
+                f"{url}: expected a file, or a URL such as https:// or s3://, got {protocol}://."
+            ) from error
+        raise
+    if glob.has_magic(path):
+        paths = [one for one in store.glob(path) if store.isfile(one)]
+    elif store.isdir(path):
+        paths = [one for one in store.find(path) if _is_data(one, endings)]
+    else:
+        paths = [path]
+    return [(store.unstrip_protocol(one), partial(store.open, one, "rb")) for one in sorted(paths)]
+
+
+def _matches(path: str, pattern: str) -> bool:
+    """Whether a path is one of a pattern, part by part: * stands for no slash."""
+    parts, wanted = path.split("/"), pattern.split("/")
+    return len(parts) == len(wanted) and all(map(fnmatch.fnmatchcase, parts, wanted))
+
+
+def _is_data(path: str, endings: tuple[str, ...]) -> bool:
+    name = posixpath.basename(path)
+    plain = re.sub(r"\.(gz|zst|bz2|lz4)$", "", name.lower())
+    return plain.endswith(endings) and not name.startswith((".", "_"))
