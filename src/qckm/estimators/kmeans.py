@@ -20,6 +20,7 @@ from qckm.kernels.placement import computing_on
 from qckm.planning.pilot import Pilot, choose_pilot_size
 from qckm.planning.plan import Plan, decoder_seed, plan_operator
 from qckm.planning.row_sample import RowSample, seed_of
+from qckm.planning.source_rows import SourceRows, is_in_files
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sketch.runs import OnBad
 from qckm.sources.engine_rows import HeldRows, engine_of, open_held
@@ -155,7 +156,8 @@ class CompressiveKMeans(FittedKMeans):
         ----------
         X : array-like of shape (rows, n)
             Or rows that an engine holds: a Dask array, data frame or bag, a Spark DataFrame, a Ray dataset. They are
-            sketched where they are; `labels_` are then a Dask array, and there are none for the others.
+            sketched where they are; `labels_` are then a Dask array, and there are none for the others. Or a path, or
+            what `qckm.open_source` gives: read in batches, without `labels_`.
         y : ignored
         sample_weight : array-like of shape (rows,), optional
 
@@ -163,6 +165,8 @@ class CompressiveKMeans(FittedKMeans):
         -------
         self
         """
+        if is_in_files(X):
+            return self.fit_partitions(SourceRows(X, sample_weight))
         if engine_of(X):
             return self.fit_partitions(open_held(X, sample_weight=sample_weight))
         rows = validate_rows(self, X, reset=True)

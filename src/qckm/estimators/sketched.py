@@ -28,6 +28,7 @@ from qckm.planning.hints import Hints
 from qckm.planning.pilot import Pilot, choose_pilot_size
 from qckm.planning.plan import Plan, decoder_seed, plan_operator
 from qckm.planning.row_sample import RowSample, seed_of
+from qckm.planning.source_rows import SourceRows, is_in_files
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sketch.runs import OnBad
 from qckm.sources.engine_rows import HeldRows, engine_of, open_held
@@ -78,7 +79,8 @@ class SketchedEstimator(BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (rows, n)
-            Or rows that an engine holds: a Dask array, data frame or bag, a Spark DataFrame, a Ray dataset.
+            Or rows that an engine holds: a Dask array, data frame or bag, a Spark DataFrame, a Ray dataset. Or a path,
+            or what `qckm.open_source` gives, which is read in batches.
         y : ignored
         sample_weight : array-like of shape (rows,), optional
 
@@ -86,6 +88,8 @@ class SketchedEstimator(BaseEstimator):
         -------
         self
         """
+        if is_in_files(X):
+            return self.fit_partitions(SourceRows(X, sample_weight))
         if engine_of(X):
             return self.fit_partitions(open_held(X, sample_weight=sample_weight))
         rows = validate_rows(self, X, reset=True)

@@ -15,6 +15,7 @@ from qckm.decoding.decode import DECODERS
 from qckm.errors import RowsError
 from qckm.operator.laws import LAWS, Law
 from qckm.operator.signatures import SIGNATURES, Signature
+from qckm.planning.source_rows import is_in_files
 from qckm.sources.rows import as_rows, require_no_mask, undisguised
 
 PARAMETERS: dict[str, list[Any]] = {
@@ -36,6 +37,11 @@ PARAMETERS: dict[str, list[Any]] = {
 
 def validate_rows(estimator: BaseEstimator, X: object, reset: bool) -> Rows:
     """Return rows (rows, n) of as many features as the estimator was fitted to; with `reset`, of any number."""
+    if is_in_files(X):
+        raise RowsError(
+            f"Expected rows, got {type(X).__name__}. Read a file in batches, and hand on the rows of each: "
+            "for batch in qckm.open_source(path).batches()."
+        )
     # Finiteness is checked where the rows are read anyway, and there the error can say which row.
     return as_rows(validate_data(estimator, undisguised(X), reset=reset, dtype="numeric", ensure_all_finite=False))
 

@@ -38,13 +38,17 @@ def draw_pilot_of(source: Source, rng: np.random.Generator, size: int = PILOT_RO
     larger files with parts (Parquet, NumPy) some parts are read, at even distances; of a pipe, the first rows, which
     are then sketched like the rest.
     """
-    sample = RowSample.empty(source.n_features, seed_of(rng), size)
+    return sample_of(source, RowSample.empty(source.n_features, seed_of(rng), size), rng).pilot()
+
+
+def sample_of(source: Source, sample: RowSample, rng: np.random.Generator) -> RowSample:
+    """Add rows of a source to an empty sample, as many of them as `draw_pilot_of` looks at."""
     if source.once:
         sample = _of_head(source, sample)
     else:
         parts = _parts(source)
         rows = sum(rows for _, _, rows in parts or [])
-        if parts is None or 8 * source.n_features * rows <= LOOKED_AT or rows <= size:
+        if parts is None or 8 * source.n_features * rows <= LOOKED_AT or rows <= sample.size:
             for batch in source.batches():
                 sample = sample.added(batch.rows)
         else:
@@ -53,7 +57,7 @@ def draw_pilot_of(source: Source, rng: np.random.Generator, size: int = PILOT_RO
         table = source.tables[0]
         why = "".join(f": {words}" for words in table.faults.values())
         raise RowsError(f"{table.label}: expected rows of finite numbers, found none{why}.")
-    return sample.pilot()
+    return sample
 
 
 def _parts(source: Source) -> list[tuple[int, int, int]] | None:
