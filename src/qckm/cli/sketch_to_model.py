@@ -9,12 +9,13 @@ from dataclasses import replace
 
 import click
 
+from qckm.cli import decode_progress
 from qckm.cli.console import Console
 from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.output_files import write_bytes
 from qckm.cli.summaries import columns_in_words, counted
 from qckm.common.text import format_duration
-from qckm.decoding.decode import DECODERS, POOR_FIT, Clustering, Hints, decode_hinted
+from qckm.decoding.decode import CUT_SHORT, DECODERS, POOR_FIT, Clustering, Hints, decode_hinted
 from qckm.decoding.mixture import POOR_MIXTURE, CovarianceType, FittedMixture, fit_mixture
 from qckm.errors import PoorFitWarning
 from qckm.models import Model, to_csv, to_json, writer_for
@@ -45,7 +46,8 @@ def decode_sketch(
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorFitWarning)  # said in the tool's own voice
-        found = decode_hinted(sketch, n_clusters, hints, decoder=decoder, n_init=n_init, random_state=seed)
+        with decode_progress.watched(console, stoppable=decoder != "clompr"):
+            found = decode_hinted(sketch, n_clusters, hints, decoder=decoder, n_init=n_init, random_state=seed)
     found = replace(found, remarks=_joined(found.remarks, remarks, names_of(sketch)))
     if found.converged is False:
         console.say(f"warning: {POOR_FIT}")
@@ -73,7 +75,8 @@ def fit_sketch(
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorFitWarning)  # said in the tool's own voice
-        found = fit_mixture(sketch, n_components, covariance_type, hints, n_init, seed)
+        with decode_progress.watched(console, stoppable=False):
+            found = fit_mixture(sketch, n_components, covariance_type, hints, n_init, seed)
     if not found.converged:
         console.say(f"warning: {POOR_MIXTURE}")
     return found, time.perf_counter() - began
@@ -96,6 +99,11 @@ def fit_facts(fitted: Clustering | FittedMixture) -> dict[str, object]:
 
 def _inertia(clustering: Clustering) -> dict[str, object]:
     return {"inertia_estimate": clustering.inertia, "inertia_error": clustering.inertia_error}
+
+
+def exit_code(fitted: Clustering | FittedMixture) -> int:
+    """Return 1 for what was written after Ctrl-C, the best so far; else 0."""
+    return int(isinstance(fitted, Clustering) and CUT_SHORT in fitted.remarks)
 
 
 def verdict(fitted: Clustering | FittedMixture) -> str:

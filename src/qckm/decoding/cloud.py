@@ -19,6 +19,7 @@ from qckm.common.budget import kmeans_runs
 from qckm.decoding.calibration import Solution, solve
 from qckm.decoding.contributions import contributions_of
 from qckm.decoding.task import count_rows
+from qckm.decoding.watching import tell
 from qckm.kernels.placement import current_gpu
 from qckm.sketch import Sketch
 
@@ -86,6 +87,7 @@ class Cloud:
         Points then are where the sketch says, also where few of them began.
         """
         for _ in range(_ROUNDS - 1):
+            tell("weighing points")
             cloud = cls.calibrated(sketch, points, tolerance=_ROUGH)
             if cloud.solution.residual <= cloud.solution.noise(count_rows(sketch)):
                 break
@@ -138,6 +140,7 @@ def _kmeans(
     rows: Floats, weights: Floats, n_clusters: int, starts: Sequence[Floats], n_fresh: int, rng: np.random.Generator
 ) -> tuple[Floats, npt.NDArray[np.int64]]:
     """Return the best centroids of runs from the starts and of runs afresh, and the label of each row."""
+    tell("clustering")
     gpu = current_gpu()
     if gpu is not None and len(rows) * n_clusters >= _WORTH_A_GPU:
         from qckm.decoding.gpu_kmeans import cluster_on_gpu

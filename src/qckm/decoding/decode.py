@@ -19,6 +19,7 @@ from qckm.decoding.remarks import out_of_reach, remarks_on
 from qckm.decoding.result import Clustering
 from qckm.decoding.room import require_room
 from qckm.decoding.task import Sample, Task
+from qckm.decoding.watching import was_cut
 from qckm.errors import DecodeError, PoorFitWarning, SaturationWarning, warn
 from qckm.planning.hints import Hints
 from qckm.sketch import Sketch, SketchOperator
@@ -30,6 +31,8 @@ POOR_FIT = (
     "The sketch does not settle where the centroids are: they may be wrong. Rows to decode with, more frequencies, "
     "another scale, another number of clusters or a larger n_init may help."
 )
+
+CUT_SHORT = "The search was stopped: these are the best centroids so far."
 
 
 def decode(
@@ -164,7 +167,7 @@ def _decode_matched(task: Task) -> Clustering:
         found = decode_gaussians(task, fitted)
     centers, shares, widths = found.centroids
     count = task.sketch.count
-    doubts = (*found.doubts, *out_of_reach(task.sketch, centers))
+    doubts = (*found.doubts, *out_of_reach(task.sketch, centers), *([CUT_SHORT] if was_cut() else []))
     return Clustering(
         *_heaviest_first(centers, shares, np.sqrt(widths)),
         objective=found.objective,

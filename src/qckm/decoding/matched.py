@@ -30,6 +30,7 @@ from qckm.common.random import spawn
 from qckm.decoding.cloud import Centroids, Cloud, choose_runs, choose_size
 from qckm.decoding.estimate import Estimate, estimate
 from qckm.decoding.task import Task, count_rows
+from qckm.decoding.watching import tell
 from qckm.sketch import Sketch
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def decode_rows(task: Task) -> Found | None:
     if task.rows is None:
         return None
     (rng,) = spawn(task.random_state, 1)
+    tell("weighing rows")
     cloud = Cloud.calibrated(task.sketch, task.rows.rows, task.rows.weights)
     if not cloud.solution.matches(count_rows(task.sketch)):
         return None

@@ -17,6 +17,7 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.decoding.fitting import Mixture, Problem, Widths
+from qckm.decoding.watching import asked_to_stop
 from qckm.decoding.waves import ascend, atoms
 from qckm.decoding.weights import non_negative_weights
 
@@ -192,6 +193,8 @@ class Search:
     def _count(self, evaluations: int, size: float) -> None:
         self.n_evaluations += evaluations
         self.work += evaluations * (size * self.problem.waves.phases.size + OVERHEAD)
+        if asked_to_stop("searching", self.n_evaluations):
+            self.work = np.inf  # out of patience
 
 
 def _some(count: int) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from qckm.cli import data_to_sketch, options, pictures, sketch_io, summaries
+from qckm.cli import data_to_sketch, decode_progress, options, pictures, sketch_io, summaries
 from qckm.cli.console import Console, console_options
 from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.output_files import write_bytes
@@ -73,7 +73,8 @@ def command(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore", SaturationWarning)  # said above
         warnings.simplefilter("always", PoorFitWarning)
-        count = choose_n_clusters(sketch, ks, spread=spread, random_state=decoder_seed(options_of_task["seed"]))
+        with decode_progress.watched(console, stoppable=False):
+            count = choose_n_clusters(sketch, ks, spread=spread, random_state=decoder_seed(options_of_task["seed"]))
     doubts = [str(one.message) for one in caught if issubclass(one.category, PoorFitWarning)]
     doubt = " ".join(doubts).replace("(qckm.plots.selection) ", "")
     _write(count, inputs, doubt, report, plot, console)

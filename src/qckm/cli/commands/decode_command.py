@@ -40,7 +40,7 @@ def command(
     n_init: int,
     seed: int,
     console: Console,
-) -> None:
+) -> int:
     """Find K centroids, their weights and spreads, from SKETCH: no row is needed, and some rows make it better.
 
     \b
@@ -84,3 +84,4 @@ def command(
         model = Model.of(fitted, found.operator, facts)
     sketch_to_model.write_model(model, target, console)
     sketch_to_model.say_found(fitted, found, target, seconds, console)
+    return sketch_to_model.exit_code(fitted)

@@ -44,7 +44,7 @@ def command(
     n_init: int,
     console: Console,
     **options_of_task: Any,
-) -> None:
+) -> int:
     """Find K centroids of DATA: files, folders, globs, or - for standard input (CSV or an Arrow stream).
 
     \b
@@ -94,3 +94,4 @@ def command(
         if path not in (None, "-"):
             console.say(f"{path}: {what}")
     sketch_to_model.say_found(clustering, done.sketch, target, seconds, console)
+    return sketch_to_model.exit_code(clustering)
