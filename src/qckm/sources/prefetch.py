@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator
 from typing import TypeVar
 
 Item = TypeVar("Item")
+_SECONDS_TO_END = 2.0
 
 
 def prefetch(items: Iterator[Item], depth: int = 2, tick: float | None = None) -> Generator[Item | None]:
@@ -38,7 +39,8 @@ def prefetch(items: Iterator[Item], depth: int = 2, tick: float | None = None) -
             put(_End())
 
     # A daemon: it may wait for a pipe that never ends when the program is told to.
-    threading.Thread(target=work, name="qckm-reader", daemon=True).start()
+    thread = threading.Thread(target=work, name="qckm-reader", daemon=True)
+    thread.start()
     try:
         while True:
             try:
@@ -53,6 +55,8 @@ def prefetch(items: Iterator[Item], depth: int = 2, tick: float | None = None) -
             yield item
     finally:
         stop.set()
+        # Python aborts if it ends while a thread is inside pyarrow. One that reads a file is done soon.
+        thread.join(_SECONDS_TO_END)
 
 
 class _End:
