@@ -69,7 +69,7 @@ def test_comments_are_passed_over_wherever_they_are(tmp_path, end, bom):
 
 
 def test_a_comment_at_the_top_that_nobody_spoke_of_is_no_header(tmp_path):
-    with pytest.raises(SourceError, match=r"line 1, got b'# made by us', and 2 fields .* comment='#'"):
+    with pytest.raises(SourceError, match=r"line 1, got '# made by us', and 2 fields .* comment='#'"):
         open_source(write(tmp_path / "a.csv", "# made by us\nx,y\n1,2\n"))
     assert open_source(write(tmp_path / "b.csv", "#x,y\n1,2\n")).feature_names == ("#x", "y")
 
@@ -117,8 +117,8 @@ def test_json_lines_are_read_as_csv_is(tmp_path):
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ('{"x": "3"}', "expected a number in line 3, column 'x', got '3'"),
-        ('{"x": [1]}', "expected a number in line 3, column 'x', got [1]"),
+        ('{"x": "3"}', "expected a finite number in line 3 (row 1, the first is 0), column 'x', got '3'"),
+        ('{"x": [1]}', "in line 3 (row 1, the first is 0), column 'x', got [1]"),
         ('{"x": 1, "x": 2}', "a key is there twice"),
         ("{", "expected an object of JSON in line 3"),
         ("5", "expected an object of JSON in line 3"),

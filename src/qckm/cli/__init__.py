@@ -10,7 +10,7 @@ import sys
 import click
 
 import qckm
-from qckm.cli.error_hints import hint_for
+from qckm.cli.error_hints import hint_for, missing_hint
 from qckm.cli.terminal import print_data, say, say_traceback, say_usage, say_warnings
 from qckm.common.atomic import naming
 from qckm.errors import QckmError
@@ -116,7 +116,7 @@ def run(arguments: list[str] | None = None) -> int:
         return _failed(f"{error}{hint_for(error)}", failed)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        return _failed(f"{place}{error.strerror or error}", failed)
+        return _failed(f"{place}{error.strerror or error}{missing_hint(error)}", failed)
     except MemoryError:
         return _failed("not enough memory.", failed)
     except Exception as error:

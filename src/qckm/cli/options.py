@@ -80,7 +80,33 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in some ve
         return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
 
 
-class Scale(click.FloatRange):
+class Whole(click.IntRange):
+    """A whole number, with words for what is none: click speaks of "a valid integer range"."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        try:
+            found = int(value)
+        except (ValueError, TypeError):
+            found = None
+        if found is None or (self.min is not None and found < self.min) or (self.max is not None and found > self.max):
+            least = "" if self.min is None else f" of {self.min:g} or more"
+            self.fail(f"expected a whole number{least}, got {value!r}.", param, ctx)
+        return found
+
+
+class Number(click.FloatRange):
+    """A number within a range, with words for what is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        try:
+            return super().convert(float(value), param, ctx)
+        except ValueError:
+            self.fail(f"expected a number, got {value!r}.", param, ctx)
+
+
+class Scale(Number):
     """A length > 0: click's range lets NaN and infinity pass."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -179,7 +205,7 @@ plan_options = _chain(
     click.option("--scale", type=Scale(min=0, min_open=True), help="Kernel length. [default: by a pilot]"),
     click.option(
         "--octaves",
-        type=click.IntRange(min=1),
+        type=Whole(min=1),
         default=1,
         show_default=True,
         help="Scales to measure at, from --scale (the finest) or around the pilot's, if unsure: decoding chooses.",
@@ -187,7 +213,7 @@ plan_options = _chain(
     click.option(
         "--frequencies",
         "n_frequencies",
-        type=click.IntRange(min=1),
+        type=Whole(min=1),
         help="How many. [default: 5·columns·K, at least 100]",
     ),
     click.option("--signature", type=click.Choice(list(SIGNATURES)), default="one-bit", show_default=True),
@@ -200,7 +226,7 @@ plan_options = _chain(
     ),
     click.option("--dither", type=click.Choice(["paired", "single"]), default="paired", show_default=True),
     click.option("--standardize", is_flag=True, help="Count each column in its standard deviation (of the pilot)."),
-    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+    click.option("--seed", type=Whole(min=0), default=0, show_default=True),
 )
 
 operator_options = click.option(
@@ -231,9 +257,7 @@ run_options = _chain(
 
 decode_options = _chain(
     click.option("--decoder", default="auto", show_default=True, help="auto, matched or clompr."),
-    click.option(
-        "--n-init", type=click.IntRange(min=1), default=1, show_default=True, help="Replicates to choose from."
-    ),
+    click.option("--n-init", type=Whole(min=1), default=1, show_default=True, help="Replicates to choose from."),
 )
 
 engine_options = _chain(
@@ -245,4 +269,4 @@ engine_options = _chain(
     click.option("--address", help="Where its scheduler or master is. [default: a cluster of this machine's cores]"),
 )
 
-clusters_option = click.option("--clusters", "-k", type=click.IntRange(min=1), required=True, help="How many: K.")
+clusters_option = click.option("--clusters", "-k", type=Whole(min=1), required=True, help="How many: K.")

@@ -101,7 +101,9 @@ def operator_facts(operator: SketchOperator) -> dict[str, object]:
 def summary(sketch: Sketch, n_bytes: int, source_bytes: int | None) -> str:
     """Return one line about a sketch."""
     shrunk = (
-        f", {source_bytes / n_bytes:,.0f} times less than the data" if source_bytes and source_bytes > n_bytes else ""
+        f", {source_bytes / n_bytes:,.0f} times less than the data"
+        if source_bytes and source_bytes >= 2 * n_bytes
+        else ""
     )
     of = columns_in_words(sketch.operator.feature_names, sketch.operator.n_features)
     return f"{counted(sketch.count, 'row')}, {of}, in {format_bytes(n_bytes)}{shrunk}"

@@ -17,11 +17,11 @@ import pyarrow.csv as pacsv
 from qckm.common.arrays import Flags, Rows
 from qckm.errors import SourceError
 from qckm.sources.comments import without_comments
-from qckm.sources.first_lines import look
+from qckm.sources.first_lines import cells_of, look
 from qckm.sources.numbers import number
 from qckm.sources.raw import Peekable, decompressed
-from qckm.sources.records import Block, Records, line_of_record
-from qckm.sources.table import Chunk, Column, Kept, Selection, Table, split
+from qckm.sources.records import Block, Records, record_at
+from qckm.sources.table import Chunk, Column, Kept, Selection, Table, number_expected, split
 from qckm.sources.text_format import UNKNOWN, TextFormat
 
 _BLOCK = 1 << 23
@@ -110,7 +110,7 @@ class CsvTable(Table):
             table = self._parsed(block, selection, pa.string())
             return [table.column(name).combine_chunks() for name in names]
         except (pa.ArrowInvalid, pa.ArrowKeyError):
-            table, whole, _ = self._split(block, selection)
+            table, whole = self._split(block, selection)
         plain = block.text.isascii()
         found: list[pa.Array] = []
         for name in names:
@@ -149,22 +149,36 @@ class CsvTable(Table):
         try:
             table = self._parsed(block, selection, pa.float64())
         except (pa.ArrowInvalid, pa.ArrowKeyError):
-            return self._parse_by_hand(block, selection, first_row)
+            rows = self._parse_by_hand(block, selection)
+            self._note(block, selection, rows, first_row)
+            return rows
         out: Rows = np.empty((len(selection.names), table.num_rows), selection.dtype_of(False))
         with np.errstate(over="ignore"):
             for place, name in enumerate(selection.names):
                 out[place] = table.column(name).to_numpy()
+        self._note(block, selection, out.T, first_row)
         return out.T
 
-    def _parse_by_hand(self, block: Block, selection: Selection, first_row: int) -> Rows:
-        """Parse a block with a line that is none of ours: its cells become NaN, bad rows that have a place."""
-        table, whole, wrong = self._split(block, selection)
-        if wrong and not self.faults:
-            first = wrong[0]
-            self.faults[first_row + first.number - 1] = (
-                f"expected {first.expected_columns} fields, as the first line has, got {first.actual_columns} in line "
-                f"{line_of_record(block, self._first.delimiter, first.number)}"
+    def _note(self, block: Block, selection: Selection, rows: Rows, first_row: int) -> None:
+        """Note what is wrong with the first row that is no numbers: its line, and the cell as it stands there."""
+        if self.faults or np.isfinite(rows).all():
+            return
+        row, place = (int(at) for at in np.argwhere(~np.isfinite(rows))[0])
+        line, record = record_at(block, self._first.delimiter, row + 1)
+        cells = cells_of(record, self._first.delimiter)
+        if len(cells) != len(self._names):
+            self.faults[first_row + row] = (
+                f"expected {len(self._names)} fields, as the first line has, got {len(cells)} in line {line}"
             )
+            return
+        name = selection.names[place]
+        cell = cells[self._names.index(name)].decode("utf-8", "replace")
+        found = f"{cell!r:.60}" if cell.strip() else "nothing"
+        self.faults[first_row + row] = number_expected(line, first_row + row, name, found)
+
+    def _parse_by_hand(self, block: Block, selection: Selection) -> Rows:
+        """Parse a block with a line that is none of ours: its cells become NaN, bad rows that have a place."""
+        table, whole = self._split(block, selection)
         rows = np.full((len(whole), len(selection.names)), np.nan)
         for place, name in enumerate(selection.names):
             rows[whole, place] = [
@@ -173,8 +187,8 @@ class CsvTable(Table):
         with np.errstate(over="ignore"):
             return rows.astype(selection.dtype_of(False))
 
-    def _split(self, block: Block, selection: Selection) -> tuple[pa.Table, Flags, list[Any]]:
-        """Return the cells of lines of the right length, which lines these are, and the others."""
+    def _split(self, block: Block, selection: Selection) -> tuple[pa.Table, Flags]:
+        """Return the cells of lines of the right length, and which lines these are."""
         wrong: list[Any] = []
 
         def note(row: Any) -> str:
@@ -184,7 +198,7 @@ class CsvTable(Table):
         table = self._parsed(block, selection, pa.binary(), note)
         whole = np.ones(table.num_rows + len(wrong), bool)
         whole[[row.number - 1 for row in wrong]] = False
-        return table, whole, wrong
+        return table, whole
 
     def _parsed(self, block: Block, selection: Selection, kind: pa.DataType, on_wrong: Any = None) -> pa.Table:
         text = block.text

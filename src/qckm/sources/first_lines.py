@@ -75,8 +75,9 @@ def look(stream: Peekable, label: str, text: TextFormat) -> FirstLines:
     first = cells_of(row, delimiter) if row else []
     fields = max(_cells_so_far(row, mark)[0] for mark in marks)
     if record.startswith(_COMMENTS) and row and fields != len(cells):
+        shown = record.strip().decode("utf-8", "replace")
         raise SourceError(
-            f"{label}: expected names or a row in line {line - count_lines(record)}, got {record.strip()!r:.60}, and "
+            f"{label}: expected names or a row in line {line - count_lines(record)}, got {shown!r:.60}, and "
             f"{fields} fields in the line after it. Pass over lines that are comments: "
             f"comment={record[:1].decode()!r}.",
             about="comment",

@@ -19,7 +19,7 @@ import pyarrow.json as pajson
 from qckm.common.arrays import Rows
 from qckm.errors import SourceError
 from qckm.sources.raw import Peekable, decompressed
-from qckm.sources.table import Chunk, Column, Kept, Selection, Table, split
+from qckm.sources.table import Chunk, Column, Kept, Selection, Table, number_expected, split
 
 _BLOCK = 1 << 23
 # A line without end must not fill the memory.
@@ -118,7 +118,17 @@ class JsonLinesTable(Table):
         with np.errstate(over="ignore"):
             for place, name in enumerate(selection.names):
                 out[place] = table.column(name).to_numpy()
+        self._note(block, selection, out.T, first_row, line)
         return out.T
+
+    def _note(self, block: bytes, selection: Selection, rows: Rows, first_row: int, line: int) -> None:
+        """Note the line of the first row that lacks a value."""
+        if self.faults or np.isfinite(rows).all():
+            return
+        row, place = (int(at) for at in np.argwhere(~np.isfinite(rows))[0])
+        lines = [number for number, text in enumerate(block.split(b"\n"), line) if text.strip()]
+        found = "nothing" if np.isnan(rows[row, place]) else str(rows[row, place])
+        self.faults[first_row + row] = number_expected(lines[row], first_row + row, selection.names[place], found)
 
     def _parsed(self, block: bytes, selection: Selection) -> pa.Table:
         schema = pa.schema([pa.field(name, pa.float64()) for name in selection.names])
@@ -134,7 +144,9 @@ class JsonLinesTable(Table):
             if text.strip():
                 rows.append(self._row(text, selection, first_row + len(rows), line + place))
         with np.errstate(over="ignore"):
-            return np.array(rows, np.float64).reshape(len(rows), -1).astype(selection.dtype_of(False))
+            found = np.array(rows, np.float64).reshape(len(rows), -1).astype(selection.dtype_of(False))
+        self._note(block, selection, found, first_row, line)
+        return found
 
     def _row(self, text: bytes, selection: Selection, row: int, line: int) -> list[float]:
         fault = None
@@ -148,7 +160,7 @@ class JsonLinesTable(Table):
         for name in selection.names:
             value = found.get(name)
             if value is not None and not isinstance(value, (int, float)):
-                fault = fault or f"expected a number in line {line}, column {name!r}, got {value!r:.40}"
+                fault = fault or number_expected(line, row, name, f"{value!r:.40}")
             values.append(_as_float(value))
         if fault and not self.faults:
             self.faults[row] = fault

@@ -170,17 +170,18 @@ class Records:
         raise SourceError(f"{self._label}: {words}")
 
 
-def line_of_record(block: Block, delimiter: str, number: int) -> int:
-    """Return the line in which a record of a block begins: the first that is not blank has number 1."""
+def record_at(block: Block, delimiter: str, number: int) -> tuple[int, bytes]:
+    """Return the line in which a record of a block begins, and its text: the first that is not blank has number 1."""
     quotes, _ = Records("", delimiter).structure(block.text)
     ends = line_ends(block.text)
     outside, start = ends[np.searchsorted(quotes, ends) % 2 == 0], 0
+    end = len(block.text)
     for end in [*outside.tolist(), len(block.text)]:
         number -= bool(block.text[start : end + 1].strip(b"\r\n"))
         if not number:
             break
         start = end + 1
-    return block.line + int(np.count_nonzero(ends < start))
+    return block.line + int(np.count_nonzero(ends < start)), block.text[start : end + 1]
 
 
 def line_ends(data: bytes) -> Places:

@@ -59,7 +59,7 @@ class Batch:
         if len(bad):
             row, column = bad[0]
             value = self.rows[row, column]
-            found = "nothing, NaN or text" if np.isnan(value) else value
+            found = "a missing value (null or NaN)" if np.isnan(value) else value
             words = f"expected finite numbers, got {found} in {self.place(row, column)}"
             raise RowsError(
                 f"{self.label}: {self.faults.get(self.first_row + row, words)}. Mend the data, or leave "

@@ -97,6 +97,11 @@ class Table(ABC):
         return None
 
 
+def number_expected(line: int, row: int, name: str, found: str) -> str:
+    """Return what is wrong with a cell of a text that is no number."""
+    return f"expected a finite number in line {line} (row {row}, the first is 0), column {name!r}, got {found}"
+
+
 def split(rows: Rows, batch_rows: int) -> Iterator[Rows]:
     """Cut rows into batches."""
     for start in range(0, len(rows), batch_rows):

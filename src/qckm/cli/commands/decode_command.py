@@ -28,7 +28,7 @@ from qckm.models import ENDINGS, Model
     help="Find a mixture of K Gaussians of such covariances, not centroids. [output: JSON on stdout]",
 )
 @options.decode_options
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--seed", type=options.Whole(min=0), default=0, show_default=True)
 @console_options
 def command(
     sketch: str,

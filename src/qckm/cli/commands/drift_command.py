@@ -9,7 +9,7 @@ from typing import Any, Literal
 import click
 import numpy as np
 
-from qckm.cli import pictures, sample_files, sketch_io
+from qckm.cli import options, pictures, sample_files, sketch_io
 from qckm.cli.console import Console, console_options
 from qckm.cli.output_files import write_bytes
 from qckm.cli.paths import Input, Output
@@ -32,7 +32,7 @@ from qckm.sources.opening import paths_of
 )
 @click.option("--blocks", is_flag=True, help="All SKETCHes are parts of one window, those of --against of the other.")
 @click.option("--reference", type=Input(), help="A file of 2000 rows or more of the usual kind: a more powerful test.")
-@click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True)
+@click.option("--level", type=options.Number(0, 1, min_open=True, max_open=True), default=0.05, show_default=True)
 @click.option(
     "--statistic",
     type=click.Choice(["auto", "largest", "squares", "whitened"]),
@@ -40,13 +40,13 @@ from qckm.sources.opening import paths_of
     show_default=True,
     help="The test. auto: whitened with a reference, else largest.",
 )
-@click.option("--clusters", "-k", type=click.IntRange(min=1), help="Explain the change by so many clusters.")
+@click.option("--clusters", "-k", type=options.Whole(min=1), help="Explain the change by so many clusters.")
 @click.option("--model", "-m", type=Input(), help="Explain it by the clusters of a model.")
 @click.option("--report", type=Output(), help="Write an HTML page.")
 @click.option(
     "--plot", type=Output(*pictures.ENDINGS), help="Draw p-values, or where rows came and went (needs matplotlib)."
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--seed", type=options.Whole(min=0), default=0, show_default=True)
 @console_options
 def command(
     sketches: tuple[str, ...],

@@ -20,7 +20,7 @@ from qckm.sources.text_format import TextFormat
 @click.command()
 @click.argument("data", type=Input(), nargs=-1, metavar="[DATA...]")
 @click.option("--output", "-o", type=Output(), help="The .qckm file: a sketch of no rows. [default: stdout]")
-@click.option("--clusters", "-k", type=click.IntRange(min=1), help="How many clusters will be looked for.")
+@click.option("--clusters", "-k", type=options.Whole(min=1), help="How many clusters will be looked for.")
 @click.option(
     "--ranges",
     type=Input(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from qckm.cli import sketch_io
+from qckm.cli import options, sketch_io
 from qckm.cli.console import Console, console_options
 from qckm.cli.paths import Input, Output
 from qckm.cli.ranges_files import read_ranges
@@ -12,9 +12,9 @@ from qckm.cli.ranges_files import read_ranges
 
 @click.command()
 @click.argument("sketch", type=Input())
-@click.option("--epsilon", type=click.FloatRange(min=0, min_open=True), help="ε of differential privacy.")
-@click.option("--delta", type=click.FloatRange(0, 1, True, True), help="δ, of the Gaussian mechanism.")
-@click.option("--rho", type=click.FloatRange(min=0, min_open=True), help="ρ of zCDP, instead of ε and δ.")
+@click.option("--epsilon", type=options.Number(min=0, min_open=True), help="ε of differential privacy.")
+@click.option("--delta", type=options.Number(0, 1, True, True), help="δ, of the Gaussian mechanism.")
+@click.option("--rho", type=options.Number(min=0, min_open=True), help="ρ of zCDP, instead of ε and δ.")
 @click.option(
     "--mechanism",
     type=click.Choice(["gaussian", "laplace"]),
@@ -31,12 +31,12 @@ from qckm.cli.ranges_files import read_ranges
 )
 @click.option(
     "--rows-per-person",
-    type=click.IntRange(min=1),
+    type=options.Whole(min=1),
     default=1,
     show_default=True,
     help="How many rows one person has at most.",
 )
-@click.option("--max-weight", type=click.IntRange(min=1), help="The greatest weight of a row, where rows have weights.")
+@click.option("--max-weight", type=options.Whole(min=1), help="The greatest weight of a row, where rows have weights.")
 @click.option(
     "--operator-is-public",
     is_flag=True,

@@ -25,7 +25,7 @@ from qckm.sketch import Sketch, checkpoints
     type=Output(resumable=True),
     help="The .qckm file; {time} and {number} in it name snapshots. [default: stdout]",
 )
-@click.option("--clusters", "-k", type=click.IntRange(min=1), help="How many clusters the sketch is to be decoded to.")
+@click.option("--clusters", "-k", type=options.Whole(min=1), help="How many clusters the sketch is to be decoded to.")
 @options.operator_options
 @options.plan_options
 @options.data_options
