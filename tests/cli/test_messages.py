@@ -77,4 +77,5 @@ def test_a_bad_cell_is_an_error_and_no_crash(mistakes):
     """Python aborted here while it ended: the thread that reads was inside pyarrow."""
     command = [sys.executable, "-m", "qckm", "sketch", "text.csv", *map(str, PLAN)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "pandas" not in done.stderr
     assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr

@@ -97,12 +97,24 @@ def numbers_of(array: pa.Array | pa.ChunkedArray, place: str = "") -> Rows:
         array = array.cast(pa.uint8())
     elif not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):  # decimals, nulls
         array = array.cast(pa.float64())
-    if isinstance(array, pa.Array) and len(array) and not array.null_count:
-        # Where they lie: pyarrow's own way would import pandas, where there is pandas.
-        dtype, values = np.dtype(array.type.to_pandas_dtype()), array.buffers()[1]
-        return np.frombuffer(values, dtype, len(array), array.offset * dtype.itemsize)
-    numbers: Rows = array.to_numpy(zero_copy_only=False)
-    return numbers
+    # Where they lie: pyarrow's own way would import pandas, where there is pandas, in the thread that reads.
+    parts = [_values_of(part) for part in (array.chunks if isinstance(array, pa.ChunkedArray) else [array])]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts or [np.empty(0)])
+
+
+def _values_of(array: pa.Array) -> Rows:
+    """Return the values of integers or floats; where some are null, as floats, and those as NaN."""
+    dtype = np.dtype(array.type.to_pandas_dtype())
+    if not len(array):
+        return np.empty(0, dtype)
+    valid, held = array.buffers()
+    if array.null_count == len(array):
+        return np.full(len(array), np.nan)
+    values: Rows = np.frombuffer(held, dtype, len(array), array.offset * dtype.itemsize)
+    if not array.null_count:
+        return values
+    known = np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little", count=array.offset + len(array))
+    return np.where(known[array.offset :].astype(bool), values, np.nan)
 
 
 def _fits_single(kind: pa.DataType) -> bool:

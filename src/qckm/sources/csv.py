@@ -16,6 +16,7 @@ import pyarrow.csv as pacsv
 
 from qckm.common.arrays import Flags, Rows
 from qckm.errors import SourceError
+from qckm.sources.arrow import numbers_of
 from qckm.sources.comments import without_comments
 from qckm.sources.first_lines import cells_of, look
 from qckm.sources.numbers import number
@@ -155,7 +156,7 @@ class CsvTable(Table):
         out: Rows = np.empty((len(selection.names), table.num_rows), selection.dtype_of(False))
         with np.errstate(over="ignore"):
             for place, name in enumerate(selection.names):
-                out[place] = table.column(name).to_numpy()
+                out[place] = numbers_of(table.column(name))
         self._note(block, selection, out.T, first_row)
         return out.T
 

@@ -18,6 +18,7 @@ import pyarrow.json as pajson
 
 from qckm.common.arrays import Rows
 from qckm.errors import SourceError
+from qckm.sources.arrow import numbers_of
 from qckm.sources.raw import Peekable, decompressed
 from qckm.sources.table import Chunk, Column, Kept, Selection, Table, number_expected, split
 
@@ -117,7 +118,7 @@ class JsonLinesTable(Table):
         out: Rows = np.empty((len(selection.names), table.num_rows), selection.dtype_of(False))
         with np.errstate(over="ignore"):
             for place, name in enumerate(selection.names):
-                out[place] = table.column(name).to_numpy()
+                out[place] = numbers_of(table.column(name))
         self._note(block, selection, out.T, first_row, line)
         return out.T
 
