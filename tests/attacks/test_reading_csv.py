@@ -255,7 +255,7 @@ def test_10_what_is_no_number_is_a_bad_row_whoever_parses(cell, beside, tmp_path
     quoted = f'"{cell}"' if "," in cell else cell
     (tmp_path / "t.csv").write_text(f"a\n1\n{quoted}\n{beside}\n3\n", encoding="utf-8")
     op = qckm.SketchOperator.draw(1, 5, scale=1.0, random_state=0)
-    with pytest.raises(RowsError, match=r"row 1 \(the first is 0\), column 'a'"):
+    with pytest.raises(RowsError, match=r"row 1, the first is 0\), column 'a'"):
         qckm.sketch_source(op, tmp_path / "t.csv", columns=["a"])
     assert qckm.sketch_source(op, tmp_path / "t.csv", columns=["a"], on_bad="skip").skipped == 1 + (beside == "oops")
 

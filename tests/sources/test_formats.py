@@ -172,7 +172,9 @@ def test_text_columns_are_named_with_a_way_out(tmp_path):
 def test_bad_rows_are_named_by_file_row_and_column(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n3,\n4,oops\n5,inf\n6,7,8\n9,10\n")
     op = qckm.SketchOperator.draw(2, 5, scale=1.0, random_state=0)
-    with pytest.raises(RowsError, match=r"t\.csv: .* line 3 \(row 1, the first is 0\), column 'b', got nothing.*on_bad='skip'"):
+    with pytest.raises(
+        RowsError, match=r"t\.csv: .* line 3 \(row 1, the first is 0\), column 'b', got nothing.*on_bad='skip'"
+    ):
         qckm.sketch_source(op, tmp_path / "t.csv", columns=["a", "b"])
     left = qckm.sketch_source(op, tmp_path / "t.csv", columns=["a", "b"], on_bad="skip")
     assert (left.count, left.skipped) == (2, 4)

@@ -8,6 +8,7 @@ import signal
 import sys
 
 import click
+from click.shell_completion import CompletionItem
 
 import qckm
 from qckm.cli.error_hints import hint_for, missing_hint
@@ -64,6 +65,13 @@ class Verbs(click.Group):
             f"qckm.cli.commands.{cmd_name.replace('-', '_')}_command"
         ).command
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Propose verbs without importing them."""
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [
+            CompletionItem(verb, help=words) for verb, words in VERBS.items() if verb.startswith(incomplete)
+        ] + options
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of verbs without importing them."""

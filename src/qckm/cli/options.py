@@ -9,7 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
+from qckm.cli import completion
 from qckm.cli.paths import Input
 from qckm.errors import OperatorError, SourceError
 from qckm.kernels.placement import parse_device
@@ -42,6 +44,10 @@ class ColumnNames(click.ParamType):  # type: ignore[type-arg]  # generic in some
         if not all(names):
             self.fail(f"expected names with commas between, got {value!r}.", param, ctx)
         return names
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Propose columns of the file named before."""
+        return completion.columns(ctx, param, incomplete)
 
 
 class Numbers(click.ParamType):  # type: ignore[type-arg]  # generic in some versions only
@@ -130,6 +136,10 @@ class Device(click.ParamType):  # type: ignore[type-arg]  # generic in some vers
             self.fail(str(error), param, ctx)
         return value
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Propose devices."""
+        return completion.one_of(cpu="this machine's cores", cuda="a GPU")(ctx, param, incomplete)
+
 
 data_argument = click.argument("data", type=Input(), nargs=-1, required=True, metavar="DATA...")
 
@@ -159,12 +169,18 @@ def text_options(verb: Callable[..., Any]) -> Callable[..., Any]:
         help="Whether the first line of a CSV holds names. [default: if there is text in it]",
     )
     @click.option(
-        "--delimiter", help="What stands between the cells of a CSV, such as ';' or tab. [default: by its first line]"
+        "--delimiter",
+        help="What stands between the cells of a CSV, such as ';' or tab. [default: by its first line]",
+        shell_complete=completion.one_of(**{";": "semicolon", ",": "comma", "tab": "tab", "|": "bar"}),
     )
     @click.option(
         "--decimal", type=click.Choice([".", ","]), default=".", help="The decimal mark in a CSV. [default: .]"
     )
-    @click.option("--comment", help="Pass over lines of a CSV that begin with this character, such as '#'.")
+    @click.option(
+        "--comment",
+        help="Pass over lines of a CSV that begin with this character, such as '#'.",
+        shell_complete=completion.one_of(**{"#": "as in shells", "%": "as in TeX"}),
+    )
     @functools.wraps(verb)
     def with_text(
         *, header: bool | None, delimiter: str | None, decimal: str, comment: str | None, **arguments: Any
@@ -256,7 +272,13 @@ run_options = _chain(
 )
 
 decode_options = _chain(
-    click.option("--decoder", default="auto", show_default=True, help="auto, matched or clompr."),
+    click.option(
+        "--decoder",
+        default="auto",
+        show_default=True,
+        help="auto, matched or clompr.",
+        shell_complete=completion.one_of(auto="the best", matched="models widths", clompr="the paper's"),
+    ),
     click.option("--n-init", type=Whole(min=1), default=1, show_default=True, help="Replicates to choose from."),
 )
 

@@ -16,7 +16,7 @@ from qckm.sources.remote import fetch, is_url
 from qckm.sources.selecting import select
 from qckm.sources.source import Source, Stamp
 from qckm.sources.table import Table
-from qckm.sources.text_format import TextFormat
+from qckm.sources.text_format import UNKNOWN, TextFormat
 
 # What a folder is searched for; a file that is named is opened whatever its name.
 _DATA = (
@@ -96,6 +96,11 @@ def open_source(
         raise SourceError("Expected a pipe alone, such as standard input, got other data beside it.")
     stamps = tuple(Stamp.of(table.path) for table in tables if table.path is not None)
     return Source(tuple(tables), select(tables, columns, usual, dtype), stamps)
+
+
+def tables_of(path: str) -> list[Table]:
+    """Open the files that a path, a folder or a glob stands for; no column is chosen, so that all may be looked at."""
+    return _open_path(path, UNKNOWN)
 
 
 def _is_rows(value: object) -> bool:

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from qckm.cli import sketch_io, summaries
+from qckm.cli import completion, sketch_io, summaries
 from qckm.cli.console import Console, console_options
 from qckm.cli.terminal import show
 from qckm.common import foreign_files
@@ -23,7 +23,7 @@ _OTHERWISE = ("feature_names", "inputs", "kind", "clusters", "weights", "columns
 
 
 @click.command()
-@click.argument("path")
+@click.argument("path", shell_complete=completion.files)
 @console_options
 def command(path: str, console: Console) -> None:
     """Say what is in a sketch, a model or a checkpoint.

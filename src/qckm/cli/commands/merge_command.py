@@ -6,13 +6,13 @@ import operator
 
 import click
 
-from qckm.cli import sketch_io
+from qckm.cli import completion, sketch_io
 from qckm.cli.console import Console, console_options
 from qckm.cli.paths import Output
 
 
 @click.command()
-@click.argument("sketches", nargs=-1, required=True, metavar="SKETCH...")
+@click.argument("sketches", nargs=-1, required=True, metavar="SKETCH...", shell_complete=completion.files)
 @click.option("--output", "-o", type=Output(), help="The .qckm file. [default: stdout]")
 @console_options
 def command(sketches: tuple[str, ...], output: str | None, console: Console) -> None:

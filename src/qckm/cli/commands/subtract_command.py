@@ -6,14 +6,14 @@ import operator
 
 import click
 
-from qckm.cli import sketch_io
+from qckm.cli import completion, sketch_io
 from qckm.cli.console import Console, console_options
 from qckm.cli.paths import Output
 
 
 @click.command()
-@click.argument("whole")
-@click.argument("parts", nargs=-1, required=True, metavar="PART...")
+@click.argument("whole", shell_complete=completion.files)
+@click.argument("parts", nargs=-1, required=True, metavar="PART...", shell_complete=completion.files)
 @click.option("--output", "-o", type=Output(), help="The .qckm file. [default: stdout]")
 @console_options
 def command(whole: str, parts: tuple[str, ...], output: str | None, console: Console) -> None:
