@@ -8,7 +8,7 @@ CORE := CMakeLists.txt $(wildcard src/qckm/kernels/core/*.[ch])
 CODE := conftest.py src tests experiments examples benchmarks docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-engines test-dask test-spark test-ray check format lint types strict test-sanitizers test-wheel test-lowest test-browser test-gpu test-cortex-m0 test-targets kills fuzz mutants experiments sensor-cost bench bench-gpu paper paper-quick docs pictures clean
+.PHONY: help demo test test-engines test-dask test-spark test-ray check format lint types strict test-sanitizers test-wheel test-lowest test-browser test-gpu test-cortex-m0 test-targets kills fuzz mutants experiments sensor-cost bench bench-gpu paper paper-quick docs figures pictures clean
 
 help:  ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -124,6 +124,9 @@ docs: $(VENV)/.docs-ready  ## build the site in docs/_build/html, offline, warni
 	rm -rf docs/_build docs/gallery
 	$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build/html
 	$(BIN)/python docs/check_site.py docs/_build/html
+
+figures: $(READY)  ## fill in the figures of README and docs from the committed results
+	$(BIN)/python docs/figures
 
 pictures: $(READY)  ## draw the pictures of docs/how-it-works.md again
 	$(BIN)/python docs/pictures.py
