@@ -121,7 +121,7 @@ $(VENV)/.docs-ready: $(READY)
 	touch $@
 
 docs: $(VENV)/.docs-ready  ## build the site in docs/_build/html, offline, warnings as errors, and check its links
-	rm -rf docs/_build docs/gallery
+	rm -rf docs/_build docs/gallery docs/tutorials
 	$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build/html
 	$(BIN)/python docs/check_site.py docs/_build/html
 
@@ -140,4 +140,4 @@ bench: $(READY)  ## measure speed against peers, with targets; rewrites benchmar
 	$(BIN)/python -m benchmarks.growth
 
 clean:  ## remove what make made
-	rm -rf $(VENV) .venv-lowest .venv-mutants mutants demo-output build dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-mutants mutants demo-output build dist docs/_build docs/gallery docs/tutorials .pytest_cache .mypy_cache .ruff_cache .hypothesis

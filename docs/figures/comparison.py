@@ -70,6 +70,23 @@ def file_order() -> str:
     return table(["rows in the order of the file", "kB kept", *(NAMES.get(data, data) for data in THREE)], rows)
 
 
+def choice() -> str:
+    """Return README's table: what to use, by what may be kept."""
+    few = f"{kept('small', 'sketch alone', 'any', 'skin_segmentation')[:3]} to 21 kB"
+    rows = [
+        [f"{rows_of('stream')} rows", "**a sample**, and `KMeans`", excess("stream", "sample", form="{:.2f}")],
+        [
+            "5000 rows, and sums that merge, forget or travel",
+            "**qckm**: 5000 rows and a sketch (`fit`)",
+            excess("large", "sample + sketch (fit)", form="{:.2f}"),
+        ],
+        ["as many bytes, as rows", "a sample, and `KMeans`", excess("large", "sample", form="{:.2f}")],
+        [f"no row: {few} of sums", "**qckm**: the sketch alone (`sketch`, `decode`)", excess("small", "sketch alone")],
+        [f"as many bytes: {rows_of('small')} rows", "a sample, and `KMeans`", excess("small", "sample")],
+    ]
+    return table(["you may keep, in one place", "use", "SSE above k-means of all rows"], rows)
+
+
 def excess(budget: str, method: str, order: str = "any", form: str = "{:.1f}") -> str:
     """Return how far above the best the mean SSE is on the three data sets, in per cent: "1.4 to 3.1 %"."""
     return span(*_extremes(budget, method, order, THREE), form) + " %"
@@ -91,10 +108,12 @@ def kept(budget: str, method: str, order: str, data: str) -> str:
     return f"{mean(column(runs(budget, method, order, data), 'bytes')) / 1000:.3g} kB"
 
 
-def fewer_rows() -> str:
-    """Return how many rows fit into the bytes of a sketch, on the three data sets."""
+def rows_of(budget: str) -> str:
+    """Return how many rows a sample of a budget holds, on the three data sets."""
     columns = {"mnist_spectral": 10, "skin_segmentation": 3, "walking_accelerometer": 3}
-    counts = [mean(column(runs("small", "sample", "any", data), "bytes")) / (8 * columns[data]) for data in THREE]
+    counts = [mean(column(runs(budget, "sample", "any", data), "bytes")) / (8 * columns[data]) for data in THREE]
+    if min(counts) > 1000:
+        return span(round(min(counts), -3), round(max(counts), -3), "{:,.0f}").replace(",", " ")
     return span(min(counts), max(counts), "{:.0f}")
 
 

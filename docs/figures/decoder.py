@@ -202,6 +202,6 @@ def worst_auto(name: str) -> str:
 
 
 def behind_pilot(data: str = "") -> str:
-    """Return how much worse than its own pilot a run with rows is at most, on lognormal rows or on the other strangers."""
+    """Return how much worse than its own pilot a run with rows is at most: on lognormal rows, or on the others."""
     rows = [row for row in runs("strangers", init="auto") if (row["data"] == "lognormal") is (data == "lognormal")]
     return f"{max(0.0, 100 * max(float(row['sse']) / float(row['pilot']) - 1 for row in rows)):.1f} %"
