@@ -94,7 +94,13 @@ def excess(budget: str, method: str, order: str = "any", form: str = "{:.1f}") -
 
 def excess_of(budget: str, method: str, data: str, order: str = "any") -> str:
     """Return the same for one data set."""
-    return f"{_extremes(budget, method, order, (data,))[0]:.0f} %"
+    return f"{_extremes(budget, method, order, (data,))[0]:.1f} %"
+
+
+def worst_of(budget: str, method: str, order: str) -> str:
+    """Return how far above the best the worst run on the three data sets is, in per cent."""
+    found = [value for data in THREE for value in column(runs(budget, method, order, data), "sse")]
+    return f"{100 * (max(found) - 1):.1f} %"
 
 
 def times(method: str) -> str:

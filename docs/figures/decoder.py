@@ -121,6 +121,11 @@ def many(init: str) -> str:
     return f"{mean(column(rows, 'sse')):.3f} in {statistics.median(column(rows, 'seconds')):.0f} s"
 
 
+def many_seconds(init: str) -> str:
+    """Return the median seconds for K = 100."""
+    return f"{statistics.median(column(runs('many', K=100, init=init), 'seconds')):.0f} s"
+
+
 def many_pilot() -> str:
     """Return the mean SSE of the pilot alone for K = 100."""
     return f"{mean(column(runs('many', K=100, init='auto'), 'pilot')):.3f}"
