@@ -31,7 +31,7 @@ class Page(HTMLParser):
             self.links.add(values["href"] or "")
         if tag in ("img", "script", "source", "iframe") and values.get("src"):
             self.loads.add(values["src"] or "")
-        if tag == "img" and not values.get("alt"):
+        if tag == "img" and not values.get("alt") and "_thumb" not in (values.get("src") or ""):  # a title is below it
             self.undescribed.add(values.get("src") or "")
         if tag == "link" and values.get("rel") in ("stylesheet", "icon", "preload", "modulepreload"):
             self.loads.add(values.get("href") or "")

@@ -111,7 +111,8 @@ def times(method: str) -> str:
 
 def kept(budget: str, method: str, order: str, data: str) -> str:
     """Return the kilobytes that a method keeps."""
-    return f"{mean(column(runs(budget, method, order, data), 'bytes')) / 1000:.3g} kB"
+    kilobytes = mean(column(runs(budget, method, order, data), "bytes")) / 1000
+    return f"{kilobytes:.3g} kB" if kilobytes < 1000 else f"{kilobytes / 1000:.1f} MB"
 
 
 def rows_of(budget: str) -> str:

@@ -132,4 +132,5 @@ def bounds() -> str:
 def integers() -> str:
     """Return the greatest change of an SSE, over the best, that integer phases made."""
     rows = read_csv("experiments/results/quantisation.csv")
-    return f"{max(abs(float(row['sse_integers']) - float(row['sse_float64'])) for row in rows):.5f}"
+    largest = max(abs(float(row["sse_integers"]) - float(row["sse_float64"])) for row in rows)
+    return f"{math.ceil(largest * 1e5) / 1e5:.5f}"
