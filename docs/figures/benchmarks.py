@@ -16,6 +16,13 @@ def measured(what: str, of: str = "table") -> str:
     return read_tables(f"benchmarks/results/{of}.md")[what][1].removesuffix("×").strip()
 
 
+def fastest() -> str:
+    """Return the greatest rate of a one-bit sketch over that of a float matrix product."""
+    rows = read_tables("benchmarks/results/table.md")
+    rates = [float(cells[1].rstrip("× ")) for name, cells in rows.items() if name.endswith("over sgemm's")]
+    return f"{max(rates):.1f}"
+
+
 def gpu(what: str, of: str = "measured") -> str:
     """Return a cell of benchmarks/results/gpu.md, without its sign."""
     rows = read_tables("benchmarks/results/gpu.md")
@@ -25,6 +32,15 @@ def gpu(what: str, of: str = "measured") -> str:
 def gpu_rate(what: str) -> str:
     """Return billions of rows a second, where the table has the seconds of a billion."""
     return f"{1 / float(gpu(what)):.0f}"
+
+
+def gpu_host(how: str) -> str:
+    """Return billions of float32 rows of ten columns a second that reach the GPU from the host."""
+    share = float(gpu(f"rows of the host, {how}, n = 10, m = 300, over the bus's rate"))
+    bus = re.search(r"from the host ([\d.]+) GB/s", (ROOT / "benchmarks/results/gpu.md").read_text())
+    if bus is None:
+        raise ValueError("benchmarks/results/gpu.md does not say how fast the bus is.")
+    return f"{share * float(bus[1]) / 40:.2g}"
 
 
 def engine(name: str, what: str) -> str:

@@ -98,6 +98,20 @@ def _number(text: str) -> object:
         return text
 
 
+def law(name: str) -> str:
+    """Return median and worst SSE of a law at 0.9 radians per deviation, K = n = 10."""
+    row = _chosen("defaults", ("data=K = n = 10", f"law={name}", "radians_a_deviation=0.9", "init=auto"))[0]
+    return f"{float(row['median_sse_ratio']):.3f}, worst {float(row['worst_sse_ratio']):.3f}"
+
+
+def octaves(data: str) -> str:
+    """Return the median (worst) SSE of the octave chosen, and of a pilot."""
+    rows = where(read_csv(f"{FOLDER}/octaves.csv"), data=data)
+    found = [column(rows, name) for name in ("sse_chosen", "sse_pilot")]
+    mine, pilot = (f"{statistics.median(values):.3f} ({max(values):.3f})" for values in found)
+    return f"{mine}, pilot {pilot}"
+
+
 def demo() -> str:
     """Return the table of `make demo`, from experiments/results/demo.txt, which is what it printed."""
     lines = (ROOT / FOLDER / "demo.txt").read_text().splitlines()
