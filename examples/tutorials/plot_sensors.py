@@ -55,8 +55,8 @@ arrived += [message for message in arrived if rng.random() < 0.1]
 rng.shuffle(arrived)
 
 # %%
-# **At the receiver** each message is counted once. The pool knows which numbers of a device are missing. A device's last
-# message is missed when the next one comes.
+# **At the receiver** each message is counted once. The pool knows which numbers of a device are missing. A device's
+# last message is missed when the next one comes.
 pool = Pool(operator)
 for message in arrived:
     pool.add(message)
