@@ -48,7 +48,7 @@ html_static_path = ["_static"]
 html_css_files = ["qckm.css"]
 html_theme_options = {
     "logo": {"text": "qckm"},
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 6,
     "navbar_persistent": [],
     "navbar_end": ["search-button", "theme-switcher"],
     "show_toc_level": 2,
