@@ -76,13 +76,13 @@ def choice() -> str:
     rows = [
         [f"{rows_of('stream')} rows", "**a sample**, and `KMeans`", excess("stream", "sample", form="{:.2f}")],
         [
-            "5000 rows, and sums that merge, forget or travel",
-            "**qckm**: 5000 rows and a sketch (`fit`)",
+            "5000 rows, and a sketch of all rows",
+            "**qckm**: the 5000 rows, reweighted by the sketch (`fit`)",
             excess("large", "sample + sketch (fit)", form="{:.2f}"),
         ],
-        ["as many bytes, as rows", "a sample, and `KMeans`", excess("large", "sample", form="{:.2f}")],
-        [f"no row: {few} of sums", "**qckm**: the sketch alone (`sketch`, `decode`)", excess("small", "sketch alone")],
-        [f"as many bytes: {rows_of('small')} rows", "a sample, and `KMeans`", excess("small", "sample")],
+        ["only rows, as many bytes as the line above", "a sample, and `KMeans`", excess("large", "sample", form="{:.2f}")],
+        [f"no rows; a sketch of {few}", "**qckm**: the sketch alone (`sketch`, `decode`)", excess("small", "sketch alone")],
+        [f"only rows, as many bytes as the line above: {rows_of('small')}", "a sample, and `KMeans`", excess("small", "sample")],
     ]
     return table(["you may keep, in one place", "use", "SSE above k-means of all rows"], rows)
 
