@@ -27,7 +27,7 @@ from qckm.sketch.checkpoints import Checkpoint
 from qckm.sketch.runs import OnBad, State, states
 from qckm.sources.opening import open_source
 from qckm.sources.source import Source
-from qckm.sources.text_format import TextFormat
+from qckm.sources.text_format import UNKNOWN, TextFormat
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +195,9 @@ def _options(task: SketchTask, operator: SketchOperator | None) -> dict[str, obj
     """Return what must be the same for a run to be continued, as JSON gives it back."""
     return {
         "columns": None if task.columns is None else list(task.columns),
-        **asdict(task.text),
+        "header": task.text.header,
+        # What is as it was before it could be said is not said: older checkpoints go on.
+        **{name: value for name, value in asdict(task.text).items() if value != getattr(UNKNOWN, name)},
         "dtype": task.dtype,
         "on_bad": task.on_bad,
         "operator": None if operator is None else operator.fingerprint,
