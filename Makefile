@@ -127,6 +127,7 @@ docs: $(VENV)/.docs-ready  ## build the site in docs/_build/html, offline, warni
 
 pictures: $(READY)  ## draw the pictures of docs/how-it-works.md again
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/idea.py
 
 bench-gpu: $(READY)  ## the GPU's kernels against the card's ceilings and PyTorch; rewrites benchmarks/results/gpu.md
 	$(BIN)/python -m pip install --quiet --editable ".[gpu]" torch
