@@ -45,3 +45,24 @@ def test_the_report_in_a_browser(browser, page, look):
     assert browser.find_element("tag name", "h1").text == "8 clusters in 123,456,789 rows"
     assert len(browser.find_elements("tag name", "svg")) == 3
     look(page.as_uri())
+
+
+def test_pointing_at_a_cluster_shows_it_alone(browser, page):
+    browser.get(page.as_uri())
+    row = browser.find_elements("css selector", "table .c3")[0]
+    assert {opacity(browser, f".c{cluster}") for cluster in range(8)} == {1.0}
+    browser.execute_script("arguments[0].focus()", row)
+    wait = "const done = arguments[0]; setTimeout(done, 300)"  # until the others have faded
+    browser.execute_async_script(wait)
+    assert opacity(browser, "svg .c3") == opacity(browser, "table .c3") == 1
+    assert opacity(browser, "svg .c4") == pytest.approx(0.15)
+    assert opacity(browser, "table .c4") == pytest.approx(0.15)
+
+
+def opacity(browser, selector):
+    """The mean opacity of all that is drawn for a cluster."""
+    return browser.execute_script(
+        """const all = [...document.querySelectorAll(arguments[0])].map((one) => Number(getComputedStyle(one).opacity));
+        return all.reduce((a, b) => a + b) / all.length""",
+        selector,
+    )
