@@ -60,14 +60,17 @@ def decoding() -> None:
     """What is left to explain of a sketch after none, one, two and three clusters."""
     X = rows()
     sketch = qckm.SketchOperator.draw(2, 150, 1.1, "concentrated-radius", random_state=0).sketch(X)
-    figure, axes = plt.subplots(1, 4, figsize=(15, 3.6), layout="constrained")
+    figure, axes = plt.subplots(1, 4, figsize=(15, 4.2), layout="constrained", sharex=True, sharey=True)
     for found, ax in enumerate(axes):
         model = qckm.decode(sketch, found, random_state=0) if found else None
         plots.density(sketch if model is None else _less(sketch, model), ax, colorbar=False)
         ax.images[0].set_clim(-0.25, 0.25)  # one scale of colours for all four, so that what is explained fades
         if model is not None:
-            ax.plot(*model.centers.T, "kx", ms=9, mew=2)
-        ax.set(title=f"{found} clusters" if found != 1 else "1 cluster", xlabel="", ylabel="", xticks=[], yticks=[])
+            ax.plot(*model.centers.T, "kx", ms=9, mew=2, ls="none", label="centroid")
+        ax.set(title=f"{found} clusters" if found != 1 else "1 cluster", xlabel="first column", ylabel="")
+    axes[0].set_ylabel("second column")
+    axes[-1].legend(loc="upper right")
+    figure.colorbar(axes[0].images[0], ax=axes, label="density left to explain", shrink=0.9, pad=0.01)
     figure.savefig(IMAGES / "decoding.png", dpi=90)
 
 
