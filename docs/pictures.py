@@ -36,12 +36,13 @@ def a_sum() -> None:
         phase = (grid - operator.origin) @ operator.frequencies[:, j] + operator.phases[j]
         ax.imshow(operator.signature(phase), extent=(-6, 6, -6, 6), origin="lower", cmap="gray", vmin=-2.5, vmax=1.4)
         ax.plot(*X[:600].T, ".", ms=2, color=colour)
-        ax.set(title=f"measurement {j}: mean {z[j]:+.2f}", xticks=[], yticks=[])
+        ax.set(title=f"measurement {j}: mean {z[j]:+.2f}", xticks=[], yticks=[], xlabel="first column")
+    axes[0].set_ylabel("second column")
     bars = axes[3].bar(np.arange(z.size), z, color="0.7")
     for j, colour in zip(CHOSEN, colours, strict=True):
         bars[j].set_color(colour)
     axes[3].axhline(0, color="black", lw=0.8)
-    axes[3].set(title="the sketch: 40 means", xlabel="measurement", ylim=(-1, 1))
+    axes[3].set(title="the sketch: 40 means", xlabel="measurement", ylabel="mean", ylim=(-1, 1))
     figure.savefig(IMAGES / "a-sum.png", dpi=90)
 
 
@@ -52,7 +53,7 @@ def the_scale() -> None:
     for ax, scale, title in zip(axes, (4.4, 1.1, 0.3), ("too large", "right", "too small"), strict=True):
         operator = qckm.SketchOperator.draw(2, 150, scale, "concentrated-radius", random_state=0)
         plots.clustering(operator.sketch(X), rows=X[:400], ax=ax)
-        ax.set(title=f"scale {scale}: {title}", xlabel="", ylabel="")
+        ax.set(title=f"scale {scale}: {title}", xlabel="first column", ylabel="second column")
     figure.savefig(IMAGES / "the-scale.png", dpi=90)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from qckm import sensor
+from qckm.decoding.first_harmonic import FirstHarmonicModel
 from try_it_page import SITE, build
 
 URL = (SITE / "index.html").as_uri()
@@ -85,6 +86,19 @@ def test_the_encoder_compiled_anew_gives_the_same(page):
         fresh,
     )
     assert_as_python(page)
+
+
+def test_the_density_is_that_of_the_plots(page):
+    operator, rows = build.load_operator(), np.random.default_rng(1000).uniform(-0.9, 0.9, (300, 2)) ** 3
+    seen = page.execute_script(
+        "page.sketcher.add(0, arguments[0].flat()); return [...density(page.sketcher.values(0))]",
+        rows.tolist(),
+    )
+    model = FirstHarmonicModel.of(operator.sketch(rows))
+    middles = -1 + (2 * np.arange(96) + 1) / 96
+    places = np.stack(np.meshgrid(middles, middles), axis=-1).reshape(-1, 2)
+    heights = model.atoms(model.to_points(places)) @ model.z / (model.amplitude**2 * model.phases.size)
+    np.testing.assert_allclose(seen, heights, atol=1e-3)
 
 
 def test_what_is_no_number_is_refused_and_nothing_is_added(page):
