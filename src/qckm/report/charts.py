@@ -95,10 +95,10 @@ def mark(cluster: int) -> str | None:
     return f"c c{cluster}" if cluster < MOST_HIGHLIGHTED else None
 
 
-def highlighting(k: int) -> Html:
+def highlighting(k: int) -> str:
     """Return style rules that fade all other clusters when one is pointed at or has the focus, without a script."""
     rules = (f"main:has(.c{j}:is(:hover,:focus)) .c:not(.c{j}){{opacity:.15}}" for j in range(min(k, MOST_HIGHLIGHTED)))
-    return Html("@media screen{" + "".join(rules) + "}")
+    return "@media screen{" + "".join(rules) + "}"
 
 
 def draw_sizes(data_bytes: float, sketch_bytes: float) -> Html:

@@ -16,6 +16,9 @@ MOST_COLUMNS, MOST_LINES = 50, 50
 _LINE, _WIDEST, _NARROWEST = 24.0, 74.0, 17.0
 _ROOM = 850.0  # of all cells together, in a page of 60rem
 _LEFT = 78.0  # for the clusters' numbers and shares
+# Names of this length, turned by 60 degrees, need so much room above the cells and beyond them. Shorter ones get the
+# same: what the columns are called changes text and nothing else (tests/attacks).
+_LONGEST_NAME, _TOP, _BEYOND = 14, 108.0, 62
 # A cell this wide holds a number of three digits.
 _WIDE_ENOUGH = 44.0
 _ABOVE, _BELOW, _NONE = np.array([0, 95, 155]), np.array([190, 75, 0]), np.array([246, 247, 249])
@@ -47,16 +50,12 @@ def draw_heat_map(model: Model, sample: Floats | None) -> Html:
     values = model.centers[:MOST_LINES, columns]
     side = _side(len(columns))
     limit = max(1.0, float(np.abs(heights).max()))
-    names = [shortened(model.names[place], 22) for place in columns]
-    # Names that fit stand above their column; others are turned, and need as much height as the longest.
-    flat = max(map(len, names)) * 7.2 < side
-    top = 40.0 if flat else 26.0 + 6.0 * max(map(len, names))
-    beyond = 12 if flat else 5.0 * max(map(len, names))
-    width = max(430, int(_LEFT + side * len(columns) + beyond))
+    names = [shortened(model.names[place], _LONGEST_NAME) for place in columns]
+    width = max(430, int(_LEFT + side * len(columns) + _BEYOND))
     written = [aligned(column) for column in values.T]
-    parts = _column_names(names, side, top, flat)
+    parts = _column_names(names, side)
     for line, (cells, numbers) in enumerate(zip(heights, values, strict=True)):
-        y = top + _LINE * line
+        y = _TOP + _LINE * line
         share = percent(float(model.weights[line]))
         label = [
             element("circle", cx=10, cy=f"{y + _LINE / 2:.1f}", r=5, fill=color(line)),
@@ -71,7 +70,7 @@ def draw_heat_map(model: Model, sample: Floats | None) -> Html:
         ]
         title = element("title", f"cluster {line}: {share} of the rows")
         parts.append(element("g", title, label, drawn, class_=mark(line), tabindex=0))
-    bottom = top + _LINE * len(heights)
+    bottom = _TOP + _LINE * len(heights)
     parts += _legend(bottom + 16, limit)
     return element(
         "svg",
@@ -93,37 +92,37 @@ def _side(n: int) -> float:
     return float(np.clip(_ROOM / min(n, MOST_COLUMNS), _NARROWEST, _WIDEST))
 
 
-def _column_names(names: list[str], side: float, top: float, flat: bool) -> list[Html]:
+def _column_names(names: list[str], side: float) -> list[Html]:
+    """Return the names of the axes, and of the columns, turned."""
+    y = _TOP - 8
     parts = [
-        element("text", "cluster", x=4, y=f"{top - 8:.1f}", class_="small"),
-        element("text", "rows", x=_LEFT - 6, y=f"{top - 8:.1f}", text_anchor="end", class_="small"),
+        element("text", "cluster", x=4, y=y, class_="small"),
+        element("text", "rows", x=_LEFT - 6, y=y, text_anchor="end", class_="small"),
     ]
     for place, name in enumerate(names):
-        x, y = _LEFT + side * (place + 0.5), top - 8
-        if flat:
-            parts.append(element("text", name, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor="middle"))
-        else:
-            parts.append(element("text", name, transform=f"translate({x + 3:.1f},{y:.1f}) rotate(-50)"))
+        x = _LEFT + side * (place + 0.5)
+        parts.append(element("text", name, transform=f"translate({x + 3:.1f},{y:.1f}) rotate(-60)"))
     return parts
 
 
-def _cell(x: float, y: float, side: float, share: float, number: str, words: str) -> Html:
+def _cell(x: float, y: float, side: float, share: float, number: str, words: str) -> list[Html]:
     """Return one cell; `share` is its colour, from -1 to 1."""
     tone = np.round(_NONE + abs(share) * ((_ABOVE if share > 0 else _BELOW) - _NONE)).astype(int)
     place = {"x": f"{x:.1f}", "y": f"{y:.1f}", "width": f"{side - 1:.1f}", "height": _LINE - 1}
     square = element("rect", element("title", words), **place, fill=f"rgb({tone[0]},{tone[1]},{tone[2]})")
     if side < _WIDE_ENOUGH or len(number) > 8:
-        return square
+        return [square]
     kind = "small on" if abs(share) > 0.55 else "small ink"
-    text = element("text", number, x=f"{x + side / 2:.1f}", y=f"{y + 16:.1f}", text_anchor="middle", class_=kind)
-    return Html(square + text)
+    at = {"x": f"{x + side / 2:.1f}", "y": f"{y + 16:.1f}", "text_anchor": "middle", "class_": kind}
+    return [square, element("text", number, **at)]
 
 
 def _legend(y: float, limit: float) -> list[Html]:
     """Return the scale of colours: below the mean, at it, above it."""
     parts = [
-        _cell(_LEFT + 24 * step, y, 25.0, (step - 5) / 5, "", f"{(step - 5) / 5 * limit:+.1f} deviations")
+        cell
         for step in range(11)
+        for cell in _cell(_LEFT + 24 * step, y, 25.0, (step - 5) / 5, "", f"{(step - 5) / 5 * limit:+.1f} deviations")
     ]
     for step, words in ((0, f"−{limit:.1f}"), (5, "mean"), (10, f"+{limit:.1f}")):
         at = {"x": f"{_LEFT + 24 * step + 12:.1f}", "y": f"{y + 38:.1f}", "text_anchor": "middle", "class_": "small"}
