@@ -41,7 +41,7 @@ function readTable(text) {
 /** Return how a column is laid on the plane, its least value at −0.95 and its greatest at 0.95. */
 function makeScale(name, column) {
   let [low, high] = [Infinity, -Infinity];
-  for (const value of column) if (Number.isFinite(value)) [low, high] = [Math.min(low, value), Math.max(high, value)];
+  for (const value of column) [low, high] = [Math.min(low, value), Math.max(high, value)];
   const half = high / 2 - low / 2 || 1; // halves: the whole range may be no float64
   const centre = high / 2 + low / 2;
   return { name, low, high, toPlane: (value) => (0.95 * (value - centre)) / half, toData: (place) => centre + (place / 0.95) * half };

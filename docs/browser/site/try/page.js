@@ -147,11 +147,13 @@ function addTable() {
   const [x, y] = ["column-x", "column-y"].map((id) => Number(find(id).value));
   const { names, columns } = page.table;
   const colour = Number(chosen("colour"));
-  const scales = [makeScale(names[x], columns[x]), makeScale(names[y], columns[y])];
-  const flat = [];
-  columns[x].forEach((value, row) => {
-    if (Number.isFinite(value) && Number.isFinite(columns[y][row])) flat.push(scales[0].toPlane(value), scales[1].toPlane(columns[y][row]));
-  });
+  const whole = Array.from(columns[x].keys()).filter((row) => [x, y].every((k) => Number.isFinite(columns[k][row])));
+  const scales = [x, y].map((k) => makeScale(names[k], whole.map((row) => columns[k][row])));
+  const flat = whole.flatMap((row) => [scales[0].toPlane(columns[x][row]), scales[1].toPlane(columns[y][row])]);
+  if (!whole.length) {
+    find("table-words").textContent = "No row has a number in both columns: choose others.";
+    return;
+  }
   page.sketcher.clear(colour);
   page.rows = page.rows.filter((row) => row.colour !== colour);
   page.drawn = page.rows.length > 0; // rows of the other colour may be drawn, or of another file: then there are no units
