@@ -48,7 +48,7 @@ POINTS: dict[str, tuple[str, int, float]] = {
     **{f"{name}-{eps:g}": (name, 0, eps) for name in ("mnist_spectral", "walking_accelerometer", "skin_segmentation")
        for eps in (0.3, 1.0, 3.0)},
     **{f"ranges-{rows}-{eps:g}": ("central-ranges", rows, eps) for rows, eps in (
-        (10_000, 0.3), (10_000, 1.0), (100_000, 0.1), (10_000, 3.0), (10_000, 10.0),
+        (10_000, 0.3), (10_000, 1.0), (100_000, 0.1), (10_000, 3.0),
     )},
     **{f"scale-{rows}-{eps:g}": ("central-scale", rows, eps) for rows, eps in (
         (10_000, 0.03), (10_000, 0.1), (10_000, 0.2), (10_000, 0.3), (100_000, 0.03), (10_000, 1.0), (100_000, 0.1),
