@@ -43,8 +43,8 @@ from qckm.sketch import Sketch
 _SEARCHES, _OFTEN = 24, 3
 # Two searches end in the same minimum if their misfits differ by less than this many v: a factor √e in likelihood.
 _ALIKE = 1.0
-# Sketches drawn anew, and searches of each at most.
-_REDRAWN, _SEARCHES_ANEW = 2, 6
+# Sketches drawn anew.
+_REDRAWN = 2
 # Runs of k-means afresh, where clusters that were found are no start for it.
 _FRESH = 5
 # A search is given up after so much work, as where there is no noise (matched.py).
@@ -246,7 +246,7 @@ def _fit_anew(task: Task, truth: Fit, rng: np.random.Generator) -> Fit:
     right = search.fit(_moved(truth.attempt.equal, truth.model, model), LONG)
     alike = _ALIKE * model.noise / model.n_measurements
     best: tuple[Mixture, Mixture] | None = None
-    for _ in range(_SEARCHES_ANEW):
+    for _ in range(_SEARCHES):
         found = _search_once(search, model, task.n_clusters)
         best = found if best is None or found[0].misfit < best[0].misfit else best
         if best[0].misfit <= right.misfit + alike:
