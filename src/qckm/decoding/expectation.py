@@ -200,11 +200,11 @@ def inertia_error(model: SketchModel, mixture: Mixture, centers: Floats, rng: np
     return float(np.sqrt(left.var() / model.count + heard)) * model.spread**2
 
 
-def worthless(model: SketchModel, mixture: Mixture, missed: Floats) -> npt.NDArray[np.bool_]:
-    """Return which clusters, (K,), are what noise may bring about somewhere.
+def worthless(model: SketchModel, mixture: Mixture, missed: Floats, level: float) -> npt.NDArray[np.bool_]:
+    """Return which clusters, (K,), are what noise brings about somewhere more often than `level`.
 
-    `missed` is by how much the misfit grows without each. Of a cluster that could be in as many places as the noise
-    tells apart (`log_odds`), the best of them explains the logarithm of their number by accident, in nats.
+    `missed` is by how much the misfit grows without each, which is 2σ² a nat of likelihood. A cluster could be in as
+    many places as the noise tells apart (`log_odds`): in one of P, noise explains log(P/level) nats with that chance.
     """
     K, n = mixture.points.shape
     if _too_many(model, mixture):
@@ -214,5 +214,5 @@ def worthless(model: SketchModel, mixture: Mixture, missed: Floats) -> npt.NDArr
     moves = tangents * np.append(1 / K, model.deviation)[:, np.newaxis, np.newaxis]
     grams = np.einsum("ikm,jkm->kij", moves, moves)
     places = np.linalg.slogdet(np.eye(n + 1) + grams / variance)[1] / 2
-    found: npt.NDArray[np.bool_] = missed / (2 * variance) < places
+    found: npt.NDArray[np.bool_] = missed / (2 * variance) < places - np.log(level)
     return found

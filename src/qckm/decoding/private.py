@@ -32,7 +32,7 @@ from qckm.decoding.estimate import Estimate
 from qckm.decoding.expectation import expected_misfit, inertia_error, worthless
 from qckm.decoding.fitting import Mixture, Problem
 from qckm.decoding.held_out import Density, best_octave, predict
-from qckm.decoding.matched import TOLERANCE, Found, Gaussians, decode_gaussians
+from qckm.decoding.matched import LEVEL, TOLERANCE, Found, Gaussians, decode_gaussians
 from qckm.decoding.search import LONG, Search
 from qckm.decoding.sketch_model import SketchModel
 from qckm.decoding.task import Task
@@ -126,14 +126,28 @@ def _search_once(search: Search, model: SketchModel, n_clusters: int) -> tuple[M
     """Search until nothing better is found; return the clusters that are more than noise, and all K."""
     every = search.fit(search.swap(_once(search, n_clusters), 0.0), LONG)
     kept = every
-    while len(kept.points) > 1:
-        costs = search.missed(kept)
-        least = int(costs.argmin())
-        if not worthless(model, kept, costs)[least]:
-            break
-        others = np.delete(np.arange(len(costs)), least)
-        kept = search.fit(search.weigh(*kept.some(others).shape), LONG)
+    while len(kept.points) > 1 and (fewer := _without_noise(search, model, kept)) is not None:
+        kept = fewer
     return kept, every
+
+
+def _without_noise(search: Search, model: SketchModel, mixture: Mixture) -> Mixture | None:
+    """Leave out a cluster that noise has brought about; return None where there is none.
+
+    It is either where nothing else is, in any of many places, or one of two into which noise has split a cluster. The
+    latter gains no more than as many unknowns should (AIC).
+    """
+    (K, n), costs = mixture.points.shape, search.missed(mixture)
+    least = int(costs.argmin())
+    if worthless(model, mixture, costs, LEVEL)[least]:
+        return search.fit(search.weigh(*mixture.some(np.delete(np.arange(K), least)).shape), LONG)
+    squares = ((mixture.points[:, np.newaxis] - mixture.points) ** 2).sum(axis=2)
+    squares[np.diag_indices(K)] = np.inf
+    pair = np.array(np.unravel_index(squares.argmin(), squares.shape))
+    lighter = pair[mixture.weights[pair].argmin()]
+    merged = search.fit(search.weigh(*mixture.some(np.delete(np.arange(K), lighter)).shape), LONG)
+    price = 2 * (n + 1) * model.noise / model.n_measurements
+    return merged if merged.misfit <= mixture.misfit + price else None
 
 
 def _finished(
@@ -207,8 +221,11 @@ def _decode_explained(task: Task, fit: Fit, n_evaluations: int, rng: np.random.G
     )
     distances = _alike(task, points).nearest(centroids.points)[1]
     error = inertia_error(fit.model, fit.attempt.own, fit.model.to_points(centroids.points), rng)
-    error = float(np.hypot(error, distances.std() / np.sqrt(len(distances))))
-    return Found(centroids, Estimate(float(distances.mean()), error), fit.attempt.own.misfit, (), n_evaluations)
+    mean, drawn = float(distances.mean()), distances.std() / np.sqrt(len(distances))
+    assert task.sketch.ledger is not None
+    of_count = mean * np.sqrt(task.sketch.ledger.count_variance) / task.sketch.count
+    error = float(np.sqrt(error**2 + drawn**2 + of_count**2))
+    return Found(centroids, Estimate(mean, error), fit.attempt.own.misfit, (), n_evaluations)
 
 
 def _cluster(task: Task, fit: Fit, n_runs: int, rng: np.random.Generator) -> tuple[Floats, Centroids]:
