@@ -197,7 +197,7 @@ def inertia_error(model: SketchModel, mixture: Mixture, centers: Floats, rng: np
         h = np.concatenate(moved) / sizes @ roots @ basis
         left = left - model.contributions(drawn[some]) @ h
         heard = model.added * float(h @ h)
-    return float(np.sqrt(left.var() / model.count + heard)) * model.spread**2
+    return float(np.hypot(left.std() / np.sqrt(model.count), np.sqrt(heard))) * model.spread**2
 
 
 def worthless(model: SketchModel, mixture: Mixture, missed: Floats, level: float) -> npt.NDArray[np.bool_]:
