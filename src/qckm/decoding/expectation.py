@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from qckm.clustering.nearest import nearest
 from qckm.common.arrays import Floats
 from qckm.decoding.fitting import Mixture
 from qckm.decoding.room import require_memory
@@ -170,15 +171,13 @@ def inertia_error(model: SketchModel, mixture: Mixture, centers: Floats, rng: np
     own noise. Rows that are further away than usual are so in both: what is left is the mean of d − h·f over the rows.
     The noise of a private sketch comes on top, through h alone.
     """
-    from sklearn.metrics import pairwise_distances_argmin_min
-
     K, r, n = mixture.axes.shape
     which = np.arange(_ROWS_A_CLUSTER * K) % K
     around, along = rng.standard_normal((len(which), n)), rng.standard_normal((len(which), r))
     wide = np.sqrt(mixture.widths[which])[:, np.newaxis] * around
     drawn = mixture.points[which] + wide + np.einsum("ir,irn->in", along, mixture.axes[which])
-    nearest, distances = pairwise_distances_argmin_min(drawn, centers, metric="sqeuclidean")
-    slopes = 2 * (drawn - centers[nearest])
+    labels, distances = nearest(drawn, centers, n_jobs=1)
+    slopes = 2 * (drawn - centers[labels])
 
     def mean(values: Floats) -> Floats:  # over the draws of each cluster, (K,)
         return np.bincount(which, values) / _ROWS_A_CLUSTER
