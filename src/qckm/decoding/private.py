@@ -43,8 +43,8 @@ from qckm.sketch import Sketch
 _SEARCHES, _OFTEN = 24, 3
 # Two searches end in the same minimum if their misfits differ by less than this many v: a factor √e in likelihood.
 _ALIKE = 1.0
-# Sketches drawn anew.
-_REDRAWN = 2
+# Sketches drawn anew: one tells of bad centroids in two of three runs (ε·N = 1000), so that four miss one in a hundred.
+_REDRAWN = 4
 # Runs of k-means afresh, where clusters that were found are no start for it.
 _FRESH = 5
 # A search is given up after so much work, as where there is no noise (matched.py).
