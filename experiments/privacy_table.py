@@ -22,7 +22,7 @@ import matplotlib.pyplot as plt
 
 DOCS = Path(__file__).parents[1] / "docs"
 GUIDE, IMAGE = DOCS / "guide" / "privacy.md", DOCS / "images" / "privacy.png"
-BEGIN, END = "<!-- figures by experiments/privacy_table.py -->", "<!-- end of figures -->"
+BEGIN, END = "<!--table: privacy guide-->", "<!--/table-->"
 REAL = {"skin_segmentation": "skin", "mnist_spectral": "mnist_spectral", "walking_accelerometer": "walking"}
 PEERS = {"dp-lloyd": "DP-Lloyd", "diffprivlib": "diffprivlib"}
 LOCAL = {
@@ -169,13 +169,18 @@ def fill(text: str, figures: list[str]) -> str:
     return f"{before}{BEGIN}\n\n" + "\n".join(figures) + f"\n\n{END}{after}"
 
 
+def everything(lines: list[Line], audit: list[Line]) -> list[str]:
+    """Return the lines that the guide shows."""
+    return [*synthetic_table(lines), "", *real_table(lines), "", "\n\n".join(sentences(lines, audit))]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=RESULTS, help="where privacy.csv is")
     parser.add_argument("--print", action="store_true", help="print the tables, change nothing")
     args = parser.parse_args()
     lines, audit = read(args.folder / "privacy.csv"), read(RESULTS / "privacy_audit.csv")
-    figures = [*synthetic_table(lines), "", *real_table(lines), "", "\n\n".join(sentences(lines, audit))]
+    figures = everything(lines, audit)
     print("\n".join(figures))
     if not args.print:
         GUIDE.write_text(fill(GUIDE.read_text(), figures))
