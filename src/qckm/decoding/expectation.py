@@ -62,7 +62,7 @@ def expected_misfit(model: SketchModel, mixture: Mixture, shared_width: bool, rn
     """Return what to expect of a mixture that was fitted with widths of their own, or a shared one.
 
     Of thousands of unknowns, at tens of thousands of frequencies, it would take gigabytes to tell. Then nothing is left
-    to chance: clusters have to explain the sketch but for what is too little to care.
+    to chance: clusters have to explain the sketch except for what is too little to matter.
     """
     slight = _slight(model)
     if _too_many(model, mixture):
@@ -96,7 +96,7 @@ def _too_many(model: SketchModel, mixture: Mixture) -> bool:
 
 
 def _tangents(model: SketchModel, mixture: Mixture, shared_width: bool) -> Floats:
-    """Return how the mixture's sketch changes with each unknown, (unknowns, 2·m), but for factors."""
+    """Return how the mixture's sketch changes with each unknown, (unknowns, 2·m), up to factors."""
     waves, (points, widths, axes) = model.waves, mixture.shape
     base = atoms(waves, points, widths, axes)
     weights = mixture.weights[:, np.newaxis, np.newaxis]
