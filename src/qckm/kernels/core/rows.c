@@ -15,7 +15,8 @@ typedef struct {
     qckm_room room;
     char *buffer; /* rows of other numbers, or with gaps between, as contiguous ones */
     int16_t *codes, *chosen; /* (most rows, n) */
-    int64_t *sums; /* (2, width) */
+    int64_t *sums; /* (2, width): of rows whose contributions are not in the total yet */
+    int64_t summed, at_origin; /* how many these rows are, and how many of them only fill up tiles */
     uint8_t *halves; /* of bits: (2, most rows, half_bytes) */
     int64_t half_bytes;
 } workspace;
@@ -33,9 +34,9 @@ static void close_workspace(workspace *work)
 static int is_direct(const qckm_kernel *kernel, const qckm_rows *rows, int single)
 {
     const int64_t n = kernel->n, size = single ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
-    const int64_t period = single ? kernel->singles.period : kernel->doubles.period;
+    const int64_t numbers = single ? kernel->set->lanes : kernel->set->lanes / 2;
     return rows->number == (single ? QCKM_FLOAT32 : QCKM_FLOAT64) && (n == 1 || rows->feature_bytes == size)
-        && (period == n || rows->row_bytes == n * size);
+        && (n >= numbers || rows->row_bytes == n * size);
 }
 
 static int open_workspace(workspace *work, const qckm_kernel *kernel, const qckm_rows *rows, int weighted, int bits)
@@ -62,6 +63,9 @@ static int open_workspace(workspace *work, const qckm_kernel *kernel, const qckm
         || (weighted && !work->chosen) || (bits ? !work->halves : !work->sums)) {
         close_workspace(work);
         return 0;
+    }
+    if (work->sums) {
+        memset(work->sums, 0, 2 * (size_t)kernel->width * sizeof *work->sums);
     }
     for (int64_t k = 0; k < period; k++) {
         if (work->single) {
@@ -179,21 +183,31 @@ static int64_t code_block(const qckm_kernel *kernel, workspace *work, const qckm
     return end < height ? QCKM_NO_MEMORY - 1 - end : kept;
 }
 
-/* Add the contributions of coded rows, so many times each: rows at the origin fill up the last tile, and are taken off. */
-static void add_codes(const qckm_kernel *kernel, workspace *work, int16_t *codes, int64_t rows, int shift, int64_t *total)
+/* Sum up coded rows in the workspace: rows at the origin fill up the last tile. */
+static void sum_codes(const qckm_kernel *kernel, workspace *work, int16_t *codes, int64_t rows)
 {
     const int64_t filled = (rows + QCKM_TILE_ROWS - 1) / QCKM_TILE_ROWS * QCKM_TILE_ROWS;
-    const int64_t lowest = kernel->m / kernel->octaves, wide = kernel->width / kernel->octaves;
     memset(codes + rows * kernel->n, 0, (size_t)((filled - rows) * kernel->n) * sizeof *codes);
-    memset(work->sums, 0, 2 * (size_t)kernel->width * sizeof *work->sums);
     kernel->set->sum(kernel, codes, filled, work->room.scratch, work->sums);
-    for (int64_t j = 0; j < kernel->measurements; j++) {
-        const int64_t half = j / kernel->m, frequency = j % kernel->m;
-        const int64_t found = work->sums[half * kernel->width + frequency / lowest * wide + frequency % lowest];
-        const int64_t value = kernel->kind == QCKM_BITS ? filled - 2 * found : found;
-        /* In unsigned numbers, which may wrap: whether the sum fits is known to whoever counts the rows. */
-        total[j] = (int64_t)((uint64_t)total[j] + ((uint64_t)(value - (filled - rows) * kernel->at_origin[j]) << shift));
+    work->summed += filled;
+    work->at_origin += filled - rows;
+}
+
+/* Add the workspace's sums to a total, shifted, and clear them; what rows at the origin contributed is taken off. */
+static void add_sums(const qckm_kernel *kernel, workspace *work, int shift, int64_t *total)
+{
+    const int64_t lowest = kernel->m / kernel->octaves, wide = kernel->width / kernel->octaves;
+    for (int64_t part = 0; part < kernel->measurements / lowest; part++) { /* an octave, at one of both dithers */
+        for (int64_t j = 0; j < lowest; j++) {
+            const int64_t found = work->sums[part * wide + j], place = part * lowest + j;
+            const int64_t value = kernel->kind == QCKM_BITS ? work->summed - 2 * found : found;
+            /* In unsigned numbers, which may wrap: whether the sum fits is known to whoever counts the rows. */
+            const uint64_t added = (uint64_t)(value - work->at_origin * kernel->at_origin[place]) << shift;
+            total[place] = (int64_t)((uint64_t)total[place] + added);
+        }
     }
+    memset(work->sums, 0, 2 * (size_t)kernel->width * sizeof *work->sums);
+    work->summed = work->at_origin = 0;
 }
 
 /* A whole weight is a sum of powers of two: rows that have a bit set in their weight make up a sum of their own. */
@@ -212,7 +226,8 @@ static void add_weighted(const qckm_kernel *kernel, workspace *work, const int64
             }
             kept += weights[r] != 0;
         }
-        add_codes(kernel, work, work->chosen, chosen, bit, total);
+        sum_codes(kernel, work, work->chosen, chosen);
+        add_sums(kernel, work, bit, total);
     }
 }
 
@@ -239,9 +254,10 @@ int64_t qckm_sum(const qckm_kernel *kernel, const qckm_rows *rows, const int64_t
             add_weighted(kernel, &work, weights + first, height, summary->total);
         } else {
             summary->count += height;
-            add_codes(kernel, &work, work.codes, kept, 0, summary->total);
+            sum_codes(kernel, &work, work.codes, kept);
         }
     }
+    add_sums(kernel, &work, 0, summary->total);
     add_bounds(&work, kernel, summary);
     close_workspace(&work);
     return wrong;
