@@ -61,7 +61,7 @@ def pilot_of(X: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None) -> Pil
         raise QckmError(
             f"Expected values of a size from {_SMALLEST} to {1 / _SMALLEST}, got up to {largest:.3g} in column "
             f"{int(np.abs(rows).max(axis=0).argmax())} (the first is 0): their squares, which k-means adds up, are no "
-            "float64. Rescale that column, or remove such rows if they are mistakes."
+            "float64. Rescale the data, or remove such rows if they are mistakes."
         )
     rows, which = np.unique(rows[counts > 0], axis=0, return_inverse=True)
     weights: Floats = np.bincount(which.ravel(), counts[counts > 0]).astype(np.float64)
