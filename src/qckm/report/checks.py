@@ -107,7 +107,7 @@ def _remarks(facts: dict[str, object]) -> list[Check]:
 
 
 def _identical(sample: Floats | None) -> Check | None:
-    if sample is None or len(sample) < 2 or np.ptp(sample, axis=0).any():
+    if sample is None or len(sample) < 2 or (sample != sample[0]).any():
         return None
     words = f"All {len(sample):,} rows of the sample are the same: there is nothing to cluster."
     return Check("poor", "Rows", words)
