@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from qckm.common import wide
 from qckm.common.arrays import Bytes, Floats, Int64s
 from qckm.kernels import library, reference
 from qckm.kernels.library import DONE, NO_MEMORY, RowsAt, Spec, Totals
@@ -58,6 +59,8 @@ class CompiledSketcher:
             first.lower, first.upper = np.minimum(first.lower, other.lower), np.maximum(first.upper, other.upper)
             first.count += other.count
             first.saturated += other.saturated
+            if first.codes is not None and first.squares is not None:
+                first.codes, first.squares = wide.add(first.codes, other.codes), wide.add(first.squares, other.squares)
         first.bad_row = _least([first.bad_row, *(other.bad_row for other in others)])
         return first
 
@@ -131,7 +134,11 @@ class _Kernel:
     def add(self, rows: npt.NDArray[Any], weights: Int64s | None, first_row: int, found: Summary) -> int | None:
         """Add rows to what was found; return the number of the first that is not finite, counted from `first_row`."""
         rows = library.native(rows)
-        totals = Totals(found.total.ctypes.data, found.lower.ctypes.data, found.upper.ctypes.data, 0, 0)
+        at = [
+            None if array is None else array.ctypes.data
+            for array in (found.total, found.lower, found.upper, found.codes, found.squares)
+        ]
+        totals = Totals(*at[:3], 0, 0, *at[3:])
         held = None if weights is None else weights.ctypes.data
         bad = self._library.qckm_sum(self._kernel, ctypes.byref(RowsAt.of(rows)), held, ctypes.byref(totals))
         found.count += totals.count
