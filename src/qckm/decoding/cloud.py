@@ -16,8 +16,8 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats
 from qckm.common.budget import kmeans_runs
 from qckm.decoding.calibration import Solution, solve
-from qckm.decoding.contributions import contributions_of
 from qckm.decoding.task import count_rows
+from qckm.decoding.totals import totals_of
 from qckm.kernels.placement import current_gpu
 from qckm.sketch import Sketch
 
@@ -68,13 +68,9 @@ class Cloud:
         """Give points weights that reproduce a sketch, near those of a prior."""
         which = _looked_at(sketch, len(points))
         shares = np.full(len(points), 1 / len(points)) if prior is None else prior / prior.sum()
-        z = sketch.values().reshape(-1, sketch.operator.n_frequencies)[:, which].ravel()
-        return cls(
-            sketch,
-            points,
-            shares,
-            solve(contributions_of(sketch.operator, points, which), z, shares, tolerance, sketch.noise_variance),
-        )
+        known = totals_of(sketch, points, which)
+        found = solve(known.contributions, known.values, shares, tolerance, sketch.noise_variance, known.n_measured)
+        return cls(sketch, points, shares, found)
 
     @classmethod
     def raked(
