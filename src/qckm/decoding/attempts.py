@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from qckm.common.arrays import Floats
+from qckm.decoding.column_test import ask_columns
 from qckm.decoding.expectation import expected_misfit
 from qckm.decoding.fitting import Mixture
 from qckm.decoding.search import LONG, Search
@@ -13,10 +16,18 @@ from qckm.decoding.sketch_model import SketchModel
 # Search until the sketch is explained, or for so much work, a second or so; once at least. With few measurements hardly
 # any search ends in the best minimum.
 EFFORT = 1e8
-# … or until the best minimum was reached so often, to a thousandth of its misfit: it is then hardly a chance find.
+# … or until the best minimum was reached so often, to a thousandth of its misfit: it is then hardly a chance find, unless
+# measurements are few.
 OFTEN, _SAME = 3, 1.001
+# Measurements an unknown, to tell what K Gaussians do not explain from noise, or from another density.
+ENOUGH_MEASUREMENTS = 4
 # Axes a cluster at most; fewer where unknowns would be more than half of the measurements.
 MOST_AXES = 2
+
+
+def has_enough(n_measurements: int, unknowns: int) -> bool:
+    """Return whether there are measurements to tell what clusters leave unexplained from noise or another density."""
+    return n_measurements >= ENOUGH_MEASUREMENTS * unknowns
 
 
 class Attempt(NamedTuple):
@@ -25,22 +36,27 @@ class Attempt(NamedTuple):
     equal: Mixture
     own: Mixture
     goal: float  # what the former should leave of the sketch
-    explained: bool  # whether either leaves no more than it should
+    explained: bool  # whether either leaves no more than it should, and has the columns' means and variances
 
 
 def search_from_scratch(search: Search, model: SketchModel, n_clusters: int, n_axes: int, n_init: int) -> Attempt:
     """Return the best of some searches; one that explains the sketch is the last."""
     best: Attempt | None = None
     goal, reached = 0.0, 0
-    while best is None or not (best.explained or search.work > EFFORT * n_init or reached >= OFTEN * n_init):
+    often = OFTEN * n_init if has_enough(search.n_measurements, search.unknowns(n_clusters)) else np.inf
+    while best is None or not (best.explained or search.work > EFFORT * n_init or reached >= often):
         grown = search.grow(search.alone("shared"), 2 * n_clusters)
         found = search.fit(search.prune(grown, n_clusters), LONG)
         goal = goal or expected_misfit(model, found, True, search.rng).goal
         found = search.swap(found, goal)
         found = search.fit(found, LONG)
-        if best is None or found.misfit * _SAME < best.equal.misfit:
-            best, reached = finish(search, model, found, n_axes, goal), 0
-        reached += found.misfit <= _SAME * best.equal.misfit
+        # Of clusters that explain the sketch by accident, as columns tell, there may be many: search on.
+        accident = best is not None and best.equal.misfit <= goal and found.misfit <= goal
+        if best is None or accident or found.misfit * _SAME < best.equal.misfit:
+            attempt = finish(search, model, found, n_axes, goal)
+            if best is None or attempt.explained or not accident:
+                best, reached = attempt, 0
+        reached += goal < found.misfit <= _SAME * best.equal.misfit
     return best
 
 
@@ -68,9 +84,13 @@ def finish(search: Search, model: SketchModel, found: Mixture, n_axes: int, goal
     own = search.fit(equal, LONG, "own")
 
     def explains(mixture: Mixture) -> bool:
-        return mixture.misfit <= goal and mixture.misfit <= expected_misfit(model, mixture, False, search.rng).goal
+        return (
+            mixture.misfit <= goal
+            and mixture.misfit <= expected_misfit(model, mixture, False, search.rng).goal
+            and ask_columns(model, mixture, False, search.rng).agrees
+        )
 
-    if equal.misfit <= goal or explains(own):
+    if (equal.misfit <= goal and ask_columns(model, equal, True, search.rng).agrees) or explains(own):
         return Attempt(equal, own, goal, True)
     if n_axes:
         long = search.fit(search.lengthen(own, n_axes), LONG, "own")

@@ -16,8 +16,9 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats
 from qckm.common.budget import kmeans_runs
 from qckm.decoding.calibration import Solution, solve
+from qckm.decoding.contributions import Contributions
 from qckm.decoding.task import count_rows
-from qckm.decoding.totals import totals_of
+from qckm.decoding.totals import column_totals, totals_of
 from qckm.kernels.placement import current_gpu
 from qckm.sketch import Sketch
 
@@ -56,10 +57,16 @@ class Cloud:
     solution: Solution
 
     @classmethod
-    def alike(cls, sketch: Sketch, points: Floats) -> Cloud:
-        """Give all points the same weight."""
-        shares = np.full(len(points), 1 / len(points))
-        return cls(sketch, points, shares, Solution(shares, np.empty(0), 0.0, float(len(points))))
+    def of_columns(cls, sketch: Sketch, points: Floats) -> Cloud:
+        """Give points weights that are nearly alike: with them, columns have the means and variances of all rows.
+
+        Where the sums of the columns are not known, all have the same weight.
+        """
+        shares, known = np.full(len(points), 1 / len(points)), column_totals(sketch, points)
+        found = Solution(shares, np.empty(0), 0.0, float(len(points)))
+        if known.shape[1]:
+            found = solve(Contributions(known, 1), np.zeros(known.shape[1]), shares, n_measured=0)
+        return cls(sketch, points, shares, found)
 
     @classmethod
     def calibrated(

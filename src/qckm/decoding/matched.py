@@ -47,12 +47,11 @@ TOLERANCE = 1.2
 PATIENCE = 2.7e9
 # Gaussians that explain a sketch are an accident at most this often: a test's level.
 LEVEL = 0.03
-# What K Gaussians do not explain is not told from noise or from another density by fewer measurements an unknown, by a
-# sketch of less energy than so many times its sampling noise, or by frequencies of fewer radians (root mean square)
-# from a centroid to the next.
-ENOUGH_MEASUREMENTS, ENOUGH_ENERGY, ENOUGH_RADIANS = 4, 10.0, 0.5
-# With hardly more measurements than unknowns, clusters that explain all are wrong in half of the runs, and the odds do
-# not tell (docs/decoder.md, 0.65 nK: 1.0 to 1.2 an unknown).
+# What K Gaussians do not explain is not told from noise or from another density by a sketch of less energy than so many
+# times its sampling noise, or by frequencies of fewer radians (root mean square) from a centroid to the next.
+ENOUGH_ENERGY, ENOUGH_RADIANS = 10.0, 0.5
+# With hardly more measurements than unknowns, and no sums of columns, clusters that explain all are wrong in half of the
+# runs, and the odds do not tell.
 MORE_MEASUREMENTS = 1.15
 
 
@@ -142,27 +141,32 @@ def decode_gaussians(task: Task, fitted: Gaussians) -> Found:
 
 def _cluster_gaussians(task: Task, fitted: Gaussians, starts: list[Floats], rng: np.random.Generator) -> Found:
     """Cluster points of Gaussians that explain the sketch: nothing is left to weigh the points by."""
+    from qckm.decoding.column_test import ask_columns
     from qckm.decoding.expectation import inertia_error, log_odds
 
     model, attempt = fitted.model, fitted.attempt
-    cloud = Cloud.alike(task.sketch, _draw(task, model, attempt.own, choose_size(task.n_clusters), rng))
+    cloud = Cloud.of_columns(task.sketch, _draw(task, model, attempt.own, choose_size(task.n_clusters), rng))
     runs = choose_runs(len(cloud.points), task.lower.size, task.n_clusters, of_rows=False)
     centroids = cloud.cluster(task.n_clusters, starts, runs * task.n_init, rng)
     distances = cloud.nearest(centroids.points)[1]
+    mean = float(cloud.weights @ distances)
     error = inertia_error(model, attempt.own, model.to_points(centroids.points), rng)
     error = float(np.hypot(error, distances.std() / np.sqrt(len(distances))))
     equal = attempt.equal.misfit <= attempt.goal
-    odds = log_odds(model, attempt.equal if equal else attempt.own, equal)
+    judged = attempt.equal if equal else attempt.own
+    odds = log_odds(model, judged, equal) + ask_columns(model, judged, equal, rng).log_odds
     doubts = [_BY_ACCIDENT] if odds < -np.log(LEVEL) else []
-    if model.n_measurements < MORE_MEASUREMENTS * (task.n_clusters * (task.lower.size + 1) + 1):
+    if model.column_means is None and model.n_measurements < MORE_MEASUREMENTS * (task.n_clusters * (task.lower.size + 1) + 1):
         doubts.append(_TOO_FEW)
     return Found(
-        centroids, Estimate(float(distances.mean()), error), attempt.own.misfit, tuple(doubts), fitted.n_evaluations
+        centroids, Estimate(mean, error), attempt.own.misfit, tuple(doubts), fitted.n_evaluations
     )
 
 
 def _cluster_raked(task: Task, fitted: Gaussians, starts: list[Floats], rng: np.random.Generator) -> Found:
     """Cluster points of several densities, and rows where there are any, raked until they reproduce the sketch."""
+    from qckm.decoding.attempts import has_enough
+
     model, gaussians, densities = fitted.model, fitted.attempt.own, fitted.densities
     K, n = task.n_clusters, task.lower.size
     count = choose_size(K)
@@ -187,7 +191,7 @@ def _cluster_raked(task: Task, fitted: Gaussians, starts: list[Floats], rng: np.
     doubts, worse = [], np.sqrt(TOLERANCE)
     if cloud.inertia(others.points) > worse * mean and other.inertia(centroids.points) > worse * of_other:
         doubts.append(_UNDECIDED)
-    if model.n_measurements < ENOUGH_MEASUREMENTS * (K * (n + 1) + 1):
+    if not has_enough(model.n_measurements, K * (n + 1) + 1):
         doubts.append(_TOO_FEW)
     if model.energy() < ENOUGH_ENERGY * model.noise:
         doubts.append(_TOO_HIGH)

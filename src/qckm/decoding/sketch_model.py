@@ -38,6 +38,8 @@ class SketchModel:
     added: float  # the latter's variance, a measurement
     mean: Floats  # where the data are, (n,) …
     deviation: Floats  # … and how far they reach
+    column_means: Floats | None  # of all rows, exactly, (n,), where the sketch has the sums of its columns …
+    column_variances: Floats | None  # … and the variances
 
     @classmethod
     def of(cls, sketch: Sketch, spread: Floats | None = None, n_harmonics: int | None = None) -> SketchModel:
@@ -78,6 +80,8 @@ class SketchModel:
             added=sketch.noise_variance,
             mean=(mean - operator.origin) / length,
             deviation=deviation / length,
+            column_means=None if sketch.column_means is None else (sketch.column_means - operator.origin) / length,
+            column_variances=None if sketch.column_variances is None else sketch.column_variances / length**2,
         )
 
     @property
@@ -142,5 +146,7 @@ def _whereabouts(sketch: Sketch, spread: Floats | None) -> tuple[Floats, Floats]
     """Return the mean and the standard deviation of the data, as far as they are known."""
     if spread is not None:
         return sketch.operator.origin, spread
+    if sketch.column_means is not None and sketch.column_variances is not None:
+        return sketch.column_means, np.sqrt(sketch.column_variances)
     lower, upper = sketch.coded_bounds
     return (lower + upper) / 2, (upper - lower) / 4
