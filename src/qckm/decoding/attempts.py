@@ -16,8 +16,8 @@ from qckm.decoding.sketch_model import SketchModel
 # Search until the sketch is explained, or for so much work, a second or so; once at least. With few measurements hardly
 # any search ends in the best minimum.
 EFFORT = 1e8
-# … or until the best minimum was reached so often, to a thousandth of its misfit: it is then hardly a chance find, unless
-# measurements are few.
+# … or until the best minimum was reached so often, to a thousandth of its misfit, unless measurements are few: it is
+# then hardly a chance find.
 OFTEN, _SAME = 3, 1.001
 # Measurements an unknown, to tell what K Gaussians do not explain from noise, or from another density.
 ENOUGH_MEASUREMENTS = 4
@@ -36,6 +36,8 @@ class Attempt(NamedTuple):
     equal: Mixture
     own: Mixture
     goal: float  # what the former should leave of the sketch
+    equal_will_do: bool  # whether the former explain the sketch already
+    log_odds: float  # what the columns' means and variances add to the odds for them, where they are explained
     explained: bool  # whether either leaves no more than it should, and has the columns' means and variances
 
 
@@ -83,16 +85,17 @@ def finish(search: Search, model: SketchModel, found: Mixture, n_axes: int, goal
     equal = search.fit(found, LONG)
     own = search.fit(equal, LONG, "own")
 
-    def explains(mixture: Mixture) -> bool:
-        return (
-            mixture.misfit <= goal
-            and mixture.misfit <= expected_misfit(model, mixture, False, search.rng).goal
-            and ask_columns(model, mixture, False, search.rng).agrees
-        )
+    def explained_by(mixture: Mixture, shared_width: bool) -> Attempt | None:
+        if mixture.misfit > goal:
+            return None
+        if not shared_width and mixture.misfit > expected_misfit(model, mixture, False, search.rng).goal:
+            return None
+        evidence = ask_columns(model, mixture, shared_width, search.rng)
+        return Attempt(equal, own, goal, shared_width, evidence.log_odds, True) if evidence.agrees else None
 
-    if (equal.misfit <= goal and ask_columns(model, equal, True, search.rng).agrees) or explains(own):
-        return Attempt(equal, own, goal, True)
-    if n_axes:
+    attempt = explained_by(equal, True) or explained_by(own, False)
+    if attempt is None and n_axes:
         long = search.fit(search.lengthen(own, n_axes), LONG, "own")
         own = min(own, long, key=lambda mixture: mixture.misfit)
-    return Attempt(equal, own, goal, explains(own))
+        attempt = explained_by(own, False)
+    return attempt or Attempt(equal, own, goal, False, 0.0, False)

@@ -73,7 +73,13 @@ def ask_columns(model: SketchModel, mixture: Mixture, shared_width: bool, rng: n
 
 
 def _moved(
-    mixture: Mixture, totals: Floats, points: Floats, widths: Floats, axes: Floats, which: npt.NDArray[np.intp], shared_width: bool
+    mixture: Mixture,
+    totals: Floats,
+    points: Floats,
+    widths: Floats,
+    axes: Floats,
+    which: npt.NDArray[np.intp],
+    shared_width: bool,
 ) -> Floats:
     """Return how the totals (2n) change with each unknown, (unknowns, 2n), in the order of `tangents_of`."""
     K, n = mixture.points.shape

@@ -43,6 +43,8 @@ WIDER = 4.0
 # Centroids are good if their SSE is at most this many times the best: what the experiments count as success, too. Two
 # clouds disagree if for each the other's centroids are worse than its own by the square root of that, or more.
 TOLERANCE = 1.2
+# Points of Gaussians that nearly explain a sketch: weights that reproduce it move less than this share of the rows.
+NEARLY = 0.1
 # A search is given up after so much work (terms of sums): half a minute or so.
 PATIENCE = 2.7e9
 # Gaussians that explain a sketch are an accident at most this often: a test's level.
@@ -50,8 +52,8 @@ LEVEL = 0.03
 # What K Gaussians do not explain is not told from noise or from another density by a sketch of less energy than so many
 # times its sampling noise, or by frequencies of fewer radians (root mean square) from a centroid to the next.
 ENOUGH_ENERGY, ENOUGH_RADIANS = 10.0, 0.5
-# With hardly more measurements than unknowns, and no sums of columns, clusters that explain all are wrong in half of the
-# runs, and the odds do not tell.
+# With hardly more measurements than unknowns, and no sums of columns to test them by, clusters that explain all are
+# wrong in half of the runs, and the odds do not tell.
 MORE_MEASUREMENTS = 1.15
 
 
@@ -106,6 +108,7 @@ class Gaussians(NamedTuple):
 
     model: SketchModel
     attempt: Attempt
+    near: Cloud | None  # points of the K Gaussians, weighed, where these nearly explain the sketch
     densities: list[Mixture]
     n_evaluations: int
 
@@ -127,21 +130,35 @@ def fit_gaussians(task: Task, sketch: Sketch) -> Gaussians:
         attempt = search_from_scratch(search, model, task.n_clusters, n_axes, task.n_init)
     else:
         attempt = begin_at(search, model, model.to_points(task.start), n_axes)
-    densities = [] if attempt.explained else fit_densities(search, task.n_clusters, n_axes)
-    return Gaussians(model, attempt, densities, search.n_evaluations)
+    near = None if attempt.explained else _near(task, model, attempt.own, rng)
+    densities = [] if attempt.explained or near else fit_densities(search, task.n_clusters, n_axes)
+    return Gaussians(model, attempt, near, densities, search.n_evaluations)
+
+
+def _near(task: Task, model: SketchModel, gaussians: Mixture, rng: np.random.Generator) -> Cloud | None:
+    """Return points of Gaussians with weights that reproduce the sketch to its noise, if these hardly differ."""
+    cloud = Cloud.calibrated(task.sketch, _draw(task, model, gaussians, choose_size(task.n_clusters), rng))
+    moved = float(np.abs(cloud.weights - cloud.prior).sum()) / 2
+    return (
+        cloud if moved <= NEARLY and cloud.solution.residual <= cloud.solution.noise(count_rows(task.sketch)) else None
+    )
 
 
 def decode_gaussians(task: Task, fitted: Gaussians) -> Found:
     """Decode with points drawn from Gaussians, which were fitted to the sketch or to one octave of it."""
     (rng,) = spawn(task.random_state, 1)
     starts = [fitted.model.to_centers(fitted.attempt.own.points), *([] if task.start is None else [task.start])]
-    decode = _cluster_gaussians if fitted.attempt.explained else _cluster_raked
-    return decode(task, fitted, starts, rng)
+    if fitted.attempt.explained:
+        return _cluster_gaussians(task, fitted, starts, rng)
+    return (
+        _cluster_near(task, fitted, fitted.near, starts, rng)
+        if fitted.near
+        else _cluster_raked(task, fitted, starts, rng)
+    )
 
 
 def _cluster_gaussians(task: Task, fitted: Gaussians, starts: list[Floats], rng: np.random.Generator) -> Found:
     """Cluster points of Gaussians that explain the sketch: nothing is left to weigh the points by."""
-    from qckm.decoding.column_test import ask_columns
     from qckm.decoding.expectation import inertia_error, log_odds
 
     model, attempt = fitted.model, fitted.attempt
@@ -152,21 +169,47 @@ def _cluster_gaussians(task: Task, fitted: Gaussians, starts: list[Floats], rng:
     mean = float(cloud.weights @ distances)
     error = inertia_error(model, attempt.own, model.to_points(centroids.points), rng)
     error = float(np.hypot(error, distances.std() / np.sqrt(len(distances))))
-    equal = attempt.equal.misfit <= attempt.goal
-    judged = attempt.equal if equal else attempt.own
-    odds = log_odds(model, judged, equal) + ask_columns(model, judged, equal, rng).log_odds
+    judged = attempt.equal if attempt.equal_will_do else attempt.own
+    odds = log_odds(model, judged, attempt.equal_will_do) + attempt.log_odds
     doubts = [_BY_ACCIDENT] if odds < -np.log(LEVEL) else []
-    if model.column_means is None and model.n_measurements < MORE_MEASUREMENTS * (task.n_clusters * (task.lower.size + 1) + 1):
+    if model.column_means is None and model.n_measurements < MORE_MEASUREMENTS * (
+        task.n_clusters * (task.lower.size + 1) + 1
+    ):
         doubts.append(_TOO_FEW)
-    return Found(
-        centroids, Estimate(mean, error), attempt.own.misfit, tuple(doubts), fitted.n_evaluations
-    )
+    return Found(centroids, Estimate(mean, error), attempt.own.misfit, tuple(doubts), fitted.n_evaluations)
+
+
+def _cluster_near(task: Task, fitted: Gaussians, cloud: Cloud, starts: list[Floats], rng: np.random.Generator) -> Found:
+    """Cluster points of Gaussians that nearly explain the sketch, with the weights that do."""
+    from qckm.decoding.expectation import inertia_error
+
+    runs = choose_runs(len(cloud.points), task.lower.size, task.n_clusters, of_rows=False)
+    centroids = cloud.cluster(task.n_clusters, starts, runs * task.n_init, rng)
+    distances = cloud.nearest(centroids.points)[1]
+    mean = float(cloud.weights @ distances)
+    error = inertia_error(fitted.model, fitted.attempt.own, fitted.model.to_points(centroids.points), rng)
+    error = float(np.hypot(error, mean - cloud.prior @ distances))
+    doubts = _too_little_told(task, fitted.model, centroids)
+    return Found(centroids, Estimate(mean, error), cloud.solution.residual, doubts, fitted.n_evaluations)
+
+
+def _too_little_told(task: Task, model: SketchModel, centroids: Centroids) -> tuple[str, ...]:
+    """Return why a sketch that K Gaussians do not explain says too little."""
+    from qckm.decoding.attempts import has_enough
+
+    K, n = centroids.points.shape
+    doubts = []
+    if not has_enough(model.n_measurements, K * (n + 1) + 1):
+        doubts.append(_TOO_FEW)
+    if model.energy() < ENOUGH_ENERGY * model.noise:
+        doubts.append(_TOO_HIGH)
+    if _spacing(centroids.points / task.sketch.operator.units) < ENOUGH_RADIANS * model.spread * np.sqrt(n):
+        doubts.append(_TOO_LOW)
+    return tuple(doubts)
 
 
 def _cluster_raked(task: Task, fitted: Gaussians, starts: list[Floats], rng: np.random.Generator) -> Found:
     """Cluster points of several densities, and rows where there are any, raked until they reproduce the sketch."""
-    from qckm.decoding.attempts import has_enough
-
     model, gaussians, densities = fitted.model, fitted.attempt.own, fitted.densities
     K, n = task.n_clusters, task.lower.size
     count = choose_size(K)
@@ -188,19 +231,13 @@ def _cluster_raked(task: Task, fitted: Gaussians, starts: list[Floats], rng: np.
     centroids = cloud.cluster(K, starts, runs * task.n_init, rng)
     others = other.cluster(K, starts, runs, rng)
     mean, of_other = cloud.inertia(centroids.points), other.inertia(others.points)
-    doubts, worse = [], np.sqrt(TOLERANCE)
+    doubts, worse = _too_little_told(task, model, centroids), np.sqrt(TOLERANCE)
     if cloud.inertia(others.points) > worse * mean and other.inertia(centroids.points) > worse * of_other:
-        doubts.append(_UNDECIDED)
-    if not has_enough(model.n_measurements, K * (n + 1) + 1):
-        doubts.append(_TOO_FEW)
-    if model.energy() < ENOUGH_ENERGY * model.noise:
-        doubts.append(_TOO_HIGH)
-    if _spacing(centroids.points / task.sketch.operator.units) < ENOUGH_RADIANS * model.spread * np.sqrt(n):
-        doubts.append(_TOO_LOW)
+        doubts = (_UNDECIDED, *doubts)
     # What the sketch leaves open, clouds differ by that were begun unlike: at densities, at K Gaussians, and anywhere.
     narrow = Cloud.calibrated(task.sketch, drawn(gaussians, count))
     found = Estimate(mean, float(np.ptp([mean, of_other, narrow.inertia(centroids.points)])) / 2)
-    return Found(centroids, found, cloud.solution.residual, tuple(doubts), fitted.n_evaluations)
+    return Found(centroids, found, cloud.solution.residual, doubts, fitted.n_evaluations)
 
 
 def _spacing(places: Floats) -> float:

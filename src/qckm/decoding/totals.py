@@ -1,4 +1,4 @@
-"""All that is known of all rows as totals: the measurements of a sketch and, where it has them, the sums of its columns.
+"""What is known of all rows as totals: the measurements of a sketch and, where it has them, the sums of its columns.
 
 A column x of mean μ and variance v adds two totals that are 0 over all rows: of (x − μ)/√v, and of (x − μ)²/v − 1.
 """

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common import wide
 from qckm.common.arrays import Bytes, Floats, Int64s
 from qckm.kernels import library, reference
 from qckm.kernels.library import DONE, NO_MEMORY, RowsAt, Spec, Totals
@@ -59,8 +58,7 @@ class CompiledSketcher:
             first.lower, first.upper = np.minimum(first.lower, other.lower), np.maximum(first.upper, other.upper)
             first.count += other.count
             first.saturated += other.saturated
-            if first.codes is not None and first.squares is not None:
-                first.codes, first.squares = wide.add(first.codes, other.codes), wide.add(first.squares, other.squares)
+            first.add_columns(other)
         first.bad_row = _least([first.bad_row, *(other.bad_row for other in others)])
         return first
 

@@ -80,6 +80,13 @@ class Summary:
         codes, squares = (None, None) if real or not column_sums else (wide.zeros(n), wide.zeros(n))
         return cls(total, np.full(n, np.inf), np.full(n, -np.inf), codes=codes, squares=squares)
 
+    def add_columns(self, other: Summary) -> None:
+        """Add the sums of columns of other rows, or have none."""
+        if self.codes is None or self.squares is None or other.codes is None or other.squares is None:
+            self.codes = self.squares = None
+        else:
+            self.codes, self.squares = wide.add(self.codes, other.codes), wide.add(self.squares, other.squares)
+
 
 class Sketcher(Protocol):
     """Rows to sums and to bits."""

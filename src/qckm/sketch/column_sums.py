@@ -58,13 +58,15 @@ class ColumnSums:
 
     def means(self, operator: Operator, count: int) -> Floats:
         """Return the mean of each column, in data units, (n,)."""
-        return operator.origin + operator.steps * np.array([total / count for total in wide.to_integers(self.codes)])
+        ratios = np.array([total / count for total in wide.to_integers(self.codes)])
+        return np.asarray(operator.origin + operator.steps * ratios, np.float64)
 
     def variances(self, operator: Operator, count: int) -> Floats:
         """Return the variance of each column (of the population, not a sample), in data units squared, (n,)."""
         pairs = zip(wide.to_integers(self.codes), wide.to_integers(self.squares), strict=True)
         # Integers until the last division: no digits are lost where a mean is large.
-        return operator.steps**2 * np.array([(count * square - total**2) / count**2 for total, square in pairs])
+        ratios = np.array([(count * square - total**2) / count**2 for total, square in pairs])
+        return np.asarray(operator.steps**2 * ratios, np.float64)
 
     def are_possible(self, count: int, n_features: int) -> bool:
         """Return whether so many rows can have these sums."""

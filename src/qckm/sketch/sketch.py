@@ -179,7 +179,15 @@ class Sketch(Value):
 
     def _require_private(self, lower: Floats, upper: Floats) -> None:
         """Refuse what a release never gives: notes that depend on rows, or sums that are no integers."""
-        if not self.exact or self.count < 1 or self.saturated or self.skipped or self.weighted or (lower > upper).any() or self.column_sums:
+        if (
+            not self.exact
+            or self.count < 1
+            or self.saturated
+            or self.skipped
+            or self.weighted
+            or (lower > upper).any()
+            or self.column_sums
+        ):
             raise SketchError("Expected of a private sketch integers, a count >= 1, public ranges and no other notes.")
 
     def values(self) -> Floats:
