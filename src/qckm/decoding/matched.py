@@ -4,15 +4,17 @@ Rows that were kept are the cloud, where they can reproduce the sketch (calibrat
 for. Where there are none, or they do not cover what was sketched:
 
 1. K Gaussians are fitted to the sketch (attempts.py), through all the harmonics that their width lets through. What
-   their misfit should be if they were the truth is known (expectation.py).
-2. Points are drawn from them. Where the Gaussians explain the sketch, that is the cloud. Where they do not, as on real
-   data, points are also drawn wider, and from densities of more clusters (density.py), and all are raked until they
-   reproduce the sketch (cloud.py).
+   their misfit should be if they were the truth is known (expectation.py), and so is how far the means and variances of
+   their columns may be from those of all rows, where the sketch has the sums of its columns (column_test.py).
+2. Points are drawn from them. Where the Gaussians explain the sketch, that is the cloud. Where they nearly do, that is
+   the cloud once it is weighed. Elsewhere, as on real data, points are also drawn wider, and from densities of more
+   clusters (density.py), and all are raked until they reproduce the sketch (cloud.py).
 3. K-means of the cloud gives the centroids.
 
 The centroids are believed, or not, for a reason that is told:
 
-- K Gaussians that explain the sketch are believed if that can be no accident (expectation.py, `log_odds`).
+- K Gaussians that explain the sketch are believed if that can be no accident (expectation.py, `log_odds`): the columns,
+  which take no part in the fit, tell.
 - Otherwise many clouds reproduce the sketch. Another one, begun from points all over the box, tells what the sketch has
   left open: the centroids are believed unless each cloud finds those of the other poor, and where the sketch has enough
   to say at all: measurements, energy above the noise, and frequencies that resolve the clusters.

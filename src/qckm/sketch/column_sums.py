@@ -17,6 +17,7 @@ from qckm.kernels.reference import CODE_LIMIT
 if TYPE_CHECKING:
     from qckm.kernels.sketcher import Summary
     from qckm.operator import Operator
+    from qckm.sketch.sketch import Sketch
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +28,14 @@ class ColumnSums:
     ----------
     codes, squares : ndarray of int64, shape (2, n)
         Each number as two words (`qckm.common.wide`): sums of many rows do not fit 64 bits.
+
+    Examples
+    --------
+    >>> import qckm
+    >>> op = qckm.SketchOperator.draw(n_features=2, n_frequencies=8, scale=1.0, random_state=0)
+    >>> sketch = op.sketch([[0.0, 1.0], [1.0, 1.0]]) + op.sketch([[2.0, 4.0]])
+    >>> sketch.column_means.tolist(), sketch.column_variances.round(3).tolist()
+    ([1.0, 2.0], [0.667, 2.0])
     """
 
     codes: Int64s
@@ -77,3 +86,28 @@ class ColumnSums:
             abs(total) <= square <= CODE_LIMIT**2 * count and total**2 <= count * square and (total - square) % 2 == 0
             for total, square in pairs
         )
+
+
+def add_known(first: Sketch, second: Sketch) -> ColumnSums | None:
+    """Return the sums of two sketches' rows, where they are known of all: of no rows they are."""
+    if not first.count or not second.count:
+        return first.column_sums if first.count else second.column_sums
+    if first.column_sums is None or second.column_sums is None:
+        return None
+    return first.column_sums + second.column_sums
+
+
+def subtract_known(first: Sketch, second: Sketch) -> ColumnSums | None:
+    """Return the sums of the rows that are left, where they are known."""
+    if not second.count:
+        return first.column_sums
+    if first.column_sums is None or second.column_sums is None:
+        return None
+    return first.column_sums - second.column_sums
+
+
+def know_different(first: Sketch, second: Sketch) -> bool:
+    """Return whether two sketches are of different rows, as their column sums say."""
+    if first.column_sums is None or second.column_sums is None:
+        return False
+    return first.column_sums != second.column_sums

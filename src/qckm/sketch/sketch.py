@@ -13,7 +13,7 @@ from qckm.common.arrays import Floats
 from qckm.common.atomic import write_atomically
 from qckm.common.values import Value
 from qckm.errors import DecodeError, MergeError, SketchError
-from qckm.sketch.column_sums import ColumnSums
+from qckm.sketch.column_sums import ColumnSums, add_known, know_different, subtract_known
 from qckm.sketch.ledger import Ledger
 from qckm.sketch.writing import dumps
 
@@ -127,16 +127,7 @@ class Sketch(Value):
 
     @property
     def column_means(self) -> Floats | None:
-        """The mean of each column over all rows, (n,), exactly, as far as rows were coded; None where it is not known.
-
-        Examples
-        --------
-        >>> import numpy as np, qckm
-        >>> op = qckm.SketchOperator.draw(n_features=2, n_frequencies=8, scale=1.0, random_state=0)
-        >>> sketch = op.sketch([[0.0, 1.0], [1.0, 1.0]]) + op.sketch([[2.0, 4.0]])
-        >>> sketch.column_means.tolist(), sketch.column_variances.tolist()
-        ([1.0, 2.0], [0.6666666666666666, 2.0])
-        """
+        """The mean of each column over all rows, (n,), exactly, as rows were coded; None where it is not known."""
         return None if self.column_sums is None else self.column_sums.means(self.operator, int(self.count))
 
     @property
@@ -231,7 +222,7 @@ class Sketch(Value):
         operator = other.operator if self.operator.feature_names is None else self.operator
         count, saturated = self.count + other.count, self.saturated + other.saturated
         notes = (self.skipped + other.skipped, self.weighted or other.weighted, self._merged_ledger(other))
-        column_sums = self._merged_column_sums(other)
+        column_sums = add_known(self, other)
         try:
             return Sketch(operator, self.total + other.total, count, saturated, bounds, *notes, column_sums)
         except SketchError as error:
@@ -260,17 +251,14 @@ class Sketch(Value):
         if count < -nothing:
             raise MergeError(f"Cannot forget {other.count} rows of a sketch of {self.count}: more than it has seen.")
         if count <= nothing:
-            if exact and (total.any() or self._differs_in_columns(other)):
+            if exact and (total.any() or know_different(self, other)):
                 raise MergeError("Cannot forget rows that were never added: the sums differ though the counts do not.")
             return Sketch.zero(self.operator)
         saturated, skipped = self.saturated - other.saturated, max(0, self.skipped - other.skipped)
         if not exact:
             saturated = min(max(saturated, 0), count)
-        left = Sketch(self.operator, total, count, saturated, self.bounds, skipped, self.weighted or other.weighted)
-        if not other.count:
-            left = replace(left, column_sums=self.column_sums)
-        elif self.column_sums is not None and other.column_sums is not None:
-            left = replace(left, column_sums=self.column_sums - other.column_sums)
+        notes = (skipped, self.weighted or other.weighted, None, subtract_known(self, other))
+        left = Sketch(self.operator, total, count, saturated, self.bounds, *notes)
         try:
             left.require_consistent()
         except SketchError as error:
@@ -279,18 +267,6 @@ class Sketch(Value):
                 f"Cannot forget rows that were never added: no rows have the sums that would be left.{hint}"
             ) from error
         return left
-
-    def _merged_column_sums(self, other: Sketch) -> ColumnSums | None:
-        """Return the sums of both, where they are known of all rows: of no rows they are."""
-        if not self.count or not other.count:
-            return self.column_sums if self.count else other.column_sums
-        if self.column_sums is None or other.column_sums is None:
-            return None
-        return self.column_sums + other.column_sums
-
-    def _differs_in_columns(self, other: Sketch) -> bool:
-        known = self.column_sums is not None and other.column_sums is not None
-        return known and self.column_sums != other.column_sums
 
     def _merged_ledger(self, other: Sketch) -> Ledger | None:
         if self.ledger is None and other.ledger is None:
