@@ -13,6 +13,7 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats
 from qckm.decoding.contributions import Contributions, Singles, measure, placed
 from qckm.decoding.gpu_contributions import GpuContributions
+from qckm.kernels.reference import code_rows
 from qckm.sketch import Sketch
 
 # Column sums are exact, and their totals heavier than measurements by this factor: what a calibration leaves of them is
@@ -50,8 +51,9 @@ def column_totals(sketch: Sketch, points: Floats) -> Singles:
     means, variances = sketch.column_means, sketch.column_variances
     if means is None or variances is None or not (variances > 0).any():
         return np.empty((len(points), 0), np.float32)
-    varied = variances > 0
-    away = (np.clip(points, *sketch.operator.reach) - means)[:, varied] / np.sqrt(variances[varied])
+    operator, varied = sketch.operator, variances > 0
+    coded = operator.origin + operator.steps * code_rows(points, operator.steps, operator.origin)[0]
+    away = (coded - means)[:, varied] / np.sqrt(variances[varied])
     squares = away**2 - 1
     # Of heavy tails, squares are far from each other: by their own size they are as heavy as the columns themselves.
     squares /= np.maximum(np.sqrt((squares**2).mean(axis=0)), 1.0)
