@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from qckm.clustering.kmeans import kmeans
 from qckm.common.arrays import Floats
-from qckm.common.blas import one_thread
 from qckm.common.budget import kmeans_runs
 from qckm.operator.frequency_count import choose_n_frequencies
 from qckm.operator.laws import get_law
@@ -108,8 +108,6 @@ def choose_law(
 
 def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[Floats, float]:
     """Return K centroids of the pilot and the standard deviation around them, in one direction."""
-    from sklearn.cluster import KMeans  # takes seconds to import: only those who need it wait
-
     distinct, n = pilot.rows.shape
     if distinct <= n_clusters:
         return pilot.rows[np.arange(n_clusters) % distinct], 0.0
@@ -117,11 +115,9 @@ def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[F
     mean, size = pilot.mean(), pilot.deviation()
     rows = (pilot.rows - mean) / size
     runs = kmeans_runs(_RUNS, distinct, n, n_clusters)
-    kmeans = KMeans(n_clusters, n_init=runs, random_state=int(rng.integers(2**31)))
-    with one_thread():
-        kmeans.fit(rows, sample_weight=pilot.weights)
-    variance = kmeans.inertia_ / (n * pilot.weights.sum()) * distinct / (distinct - n_clusters)
-    return kmeans.cluster_centers_ * size + mean, float(np.sqrt(variance)) * size
+    best = kmeans(rows, pilot.weights, n_clusters, runs, rng)
+    variance = best.inertia / (n * pilot.weights.sum()) * distinct / (distinct - n_clusters)
+    return best.centers * size + mean, float(np.sqrt(variance)) * size
 
 
 def _spacing(centers: Floats) -> float:
@@ -130,14 +126,12 @@ def _spacing(centers: Floats) -> float:
     In few features a search finds near clusters among far ones, so that scales may suit the nearest quarter; in many it
     would find nothing at all, and the nearest half must do.
     """
-    from scipy.spatial import KDTree
-
     places = np.unique(centers, axis=0)
     if len(places) < 2:
         return 0.0
-    distances = np.asarray(KDTree(places).query(places, k=2)[0])  # to itself, and to the next
     share = 0.25 if centers.shape[1] < _MANY_FEATURES else 0.5
-    return float(np.quantile(distances[:, 1], share, method="lower"))
+    distances = [np.partition(np.linalg.norm(places - place, axis=1), 1)[1] for place in places]  # the first is its own
+    return float(np.quantile(distances, share, method="lower"))
 
 
 def _distance(pilot: Pilot) -> float:
