@@ -103,13 +103,6 @@ def measure(operator: SketchOperator, rows: Floats, which: npt.NDArray[np.intp] 
     return matrix
 
 
-def contributions_of(
-    operator: SketchOperator, rows: Floats, which: npt.NDArray[np.intp] | None = None
-) -> Contributions | GpuContributions:
-    """Measure rows (P, n) one by one; what they contribute is held where sketches are computed."""
-    return placed(measure(operator, rows, which))
-
-
 def placed(matrix: Singles) -> Contributions | GpuContributions:
     """Return contributions (P, M) where sketches are computed."""
     gpu = current_gpu()
