@@ -38,7 +38,7 @@ PROBLEMS += [("gaussians", 10, 10), ("breast_cancer", 6, 8), ("groups", 2, 9)]
 PROBLEMS = [(*problem, 5.0) for problem in PROBLEMS]
 FEW = [("two_clusters", 5, 2, 0.65), ("two_clusters", 10, 2, 0.65), ("corners", 5, 4, 0.65), ("corners", 5, 4, 0.9)]
 NUMBERS = {
-    "attempts": ["EFFORT", "OFTEN", "ENOUGH_MEASUREMENTS", "MOST_AXES"],
+    "attempts": ["EFFORT", "LONGER", "OFTEN", "ENOUGH_MEASUREMENTS", "MOST_AXES"],
     "calibration": ["RIDGE", "_TOLERANCE"],
     "cloud": ["_POINTS", "_RUNS_ON_ROWS", "_RUNS_ON_POINTS", "_ROUNDS", "_STEP"],
     "density": ["DENSITIES", "MORE_THAN_K", "EVENNESS", "WORTH"],

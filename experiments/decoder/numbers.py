@@ -48,7 +48,7 @@ STEERS = {
     "frequency_count": ["_USUAL", "_ENOUGH"],
 }  # fmt: skip
 EFFORT = {
-    "attempts": ["EFFORT"],
+    "attempts": ["EFFORT", "LONGER"],
     "calibration": ["_MOST_STEPS", "_MOST_PRODUCTS"],
     "cloud": [
         "_POINTS",

@@ -13,9 +13,9 @@ from qckm.decoding.fitting import Mixture
 from qckm.decoding.search import LONG, Search
 from qckm.decoding.sketch_model import SketchModel
 
-# Search until the sketch is explained, or for so much work, a second or so; once at least. With few measurements hardly
-# any search ends in the best minimum.
-EFFORT = 1e8
+# Search until the sketch is explained, or for so much work, a second or so; once at least. With few measurements, of
+# which hardly any search ends in the best minimum, three times as long.
+EFFORT, LONGER = 1e8, 3.0
 # … or until the best minimum was reached so often, to a thousandth of its misfit, unless measurements are few: it is
 # then hardly a chance find.
 OFTEN, _SAME = 3, 1.001
@@ -45,8 +45,10 @@ def search_from_scratch(search: Search, model: SketchModel, n_clusters: int, n_a
     """Return the best of some searches; one that explains the sketch is the last."""
     best: Attempt | None = None
     goal, reached = 0.0, 0
-    often = OFTEN * n_init if has_enough(search.n_measurements, search.unknowns(n_clusters)) else np.inf
-    while best is None or not (best.explained or search.work > EFFORT * n_init or reached >= often):
+    enough = has_enough(search.n_measurements, search.unknowns(n_clusters))
+    often = OFTEN * n_init if enough else np.inf
+    effort = EFFORT * n_init * (1 if enough else LONGER)
+    while best is None or not (best.explained or search.work > effort or reached >= often):
         grown = search.grow(search.alone("shared"), 2 * n_clusters)
         found = search.fit(search.prune(grown, n_clusters), LONG)
         goal = goal or expected_misfit(model, found, True, search.rng).goal
