@@ -46,6 +46,7 @@ html_title = "qckm"
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["qckm.css"]
+html_extra_path = ["browser/site"]  # the page to try it: try/index.html
 html_theme_options = {
     "logo": {"text": "qckm"},
     "header_links_before_dropdown": 6,

@@ -36,12 +36,13 @@ def a_sum() -> None:
         phase = (grid - operator.origin) @ operator.frequencies[:, j] + operator.phases[j]
         ax.imshow(operator.signature(phase), extent=(-6, 6, -6, 6), origin="lower", cmap="gray", vmin=-2.5, vmax=1.4)
         ax.plot(*X[:600].T, ".", ms=2, color=colour)
-        ax.set(title=f"measurement {j}: mean {z[j]:+.2f}", xticks=[], yticks=[])
+        ax.set(title=f"measurement {j}: mean {z[j]:+.2f}", xticks=[], yticks=[], xlabel="first column")
+    axes[0].set_ylabel("second column")
     bars = axes[3].bar(np.arange(z.size), z, color="0.7")
     for j, colour in zip(CHOSEN, colours, strict=True):
         bars[j].set_color(colour)
     axes[3].axhline(0, color="black", lw=0.8)
-    axes[3].set(title="the sketch: 40 means", xlabel="measurement", ylim=(-1, 1))
+    axes[3].set(title="the sketch: 40 means", xlabel="measurement", ylabel="mean", ylim=(-1, 1))
     figure.savefig(IMAGES / "a-sum.png", dpi=90)
 
 
@@ -52,7 +53,7 @@ def the_scale() -> None:
     for ax, scale, title in zip(axes, (4.4, 1.1, 0.3), ("too large", "right", "too small"), strict=True):
         operator = qckm.SketchOperator.draw(2, 150, scale, "concentrated-radius", random_state=0)
         plots.clustering(operator.sketch(X), rows=X[:400], ax=ax)
-        ax.set(title=f"scale {scale}: {title}", xlabel="", ylabel="")
+        ax.set(title=f"scale {scale}: {title}", xlabel="first column", ylabel="second column")
     figure.savefig(IMAGES / "the-scale.png", dpi=90)
 
 
@@ -60,14 +61,17 @@ def decoding() -> None:
     """What is left to explain of a sketch after none, one, two and three clusters."""
     X = rows()
     sketch = qckm.SketchOperator.draw(2, 150, 1.1, "concentrated-radius", random_state=0).sketch(X)
-    figure, axes = plt.subplots(1, 4, figsize=(15, 3.6), layout="constrained")
+    figure, axes = plt.subplots(1, 4, figsize=(15, 4.2), layout="constrained", sharex=True, sharey=True)
     for found, ax in enumerate(axes):
         model = qckm.decode(sketch, found, random_state=0) if found else None
         plots.density(sketch if model is None else _less(sketch, model), ax, colorbar=False)
         ax.images[0].set_clim(-0.25, 0.25)  # one scale of colours for all four, so that what is explained fades
         if model is not None:
-            ax.plot(*model.centers.T, "kx", ms=9, mew=2)
-        ax.set(title=f"{found} clusters" if found != 1 else "1 cluster", xlabel="", ylabel="", xticks=[], yticks=[])
+            ax.plot(*model.centers.T, "kx", ms=9, mew=2, ls="none", label="centroid")
+        ax.set(title=f"{found} clusters" if found != 1 else "1 cluster", xlabel="first column", ylabel="")
+    axes[0].set_ylabel("second column")
+    axes[-1].legend(loc="upper right")
+    figure.colorbar(axes[0].images[0], ax=axes, label="density left to explain", shrink=0.9, pad=0.01)
     figure.savefig(IMAGES / "decoding.png", dpi=90)
 
 

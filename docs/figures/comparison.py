@@ -80,9 +80,21 @@ def choice() -> str:
             "**qckm**: the 5000 rows, reweighted by the sketch (`fit`)",
             excess("large", "sample + sketch (fit)", form="{:.2f}"),
         ],
-        ["only rows, as many bytes as the line above", "a sample, and `KMeans`", excess("large", "sample", form="{:.2f}")],
-        [f"no rows; a sketch of {few}", "**qckm**: the sketch alone (`sketch`, `decode`)", excess("small", "sketch alone")],
-        [f"only rows, as many bytes as the line above: {rows_of('small')}", "a sample, and `KMeans`", excess("small", "sample")],
+        [
+            "only rows, as many bytes as the line above",
+            "a sample, and `KMeans`",
+            excess("large", "sample", form="{:.2f}"),
+        ],
+        [
+            f"no rows; a sketch of {few}",
+            "**qckm**: the sketch alone (`sketch`, `decode`)",
+            excess("small", "sketch alone"),
+        ],
+        [
+            f"only rows, as many bytes as the line above: {rows_of('small')}",
+            "a sample, and `KMeans`",
+            excess("small", "sample"),
+        ],
     ]
     return table(["you may keep, in one place", "use", "SSE above k-means of all rows"], rows)
 

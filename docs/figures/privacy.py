@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 
+from figures.markers import ROOT
 from figures.results import Row, column, mean, read_csv, table, where
 
 PATH = "experiments/results/privacy.csv"
@@ -71,3 +72,15 @@ def _line(point: str, rows: list[Row], peers: tuple[str, ...]) -> list[str]:
     count = f"{int(own[0]['rows']):,}".replace(",", " ")
     cells = [KINDS.get(_kind(point), point), count, f"{float(own[0]['epsilon']):g}", str(len(own)), *figures, unsure]
     return cells + [f"{statistics.median(some):.2f}" if some else "not run" for some in others]
+
+
+def guide() -> str:
+    """Return all that experiments/privacy_table.py puts into the guide."""
+    import sys
+
+    sys.path.insert(0, str(ROOT / "experiments"))
+    import privacy_table
+
+    results = privacy_table.RESULTS
+    lines, audit = (privacy_table.read(results / f"{name}.csv") for name in ("privacy", "privacy_audit"))
+    return "\n".join(privacy_table.everything(lines, audit))

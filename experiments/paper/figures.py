@@ -9,8 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from paper import proposition1
 from paper.mnist import table_of as mnist_table
 from paper.mnist import whole
+from paper.panels import draw_diagram, draw_means, draw_side_by_side
 from paper.phase import SHAPES, VARIANTS
 from paper.runner import RESULTS
 from paper.size import table_of as size_table
@@ -24,8 +26,7 @@ PAPER = {"2a": 1.13, "2b": 1.23}
 def phase_figure(figure: str, folder: Path, images: Path) -> list[str]:
     """Figure 2: a diagram of QCKM for each way to decode, with both lines; return a table of the lines."""
     import matplotlib.pyplot as plt
-
-    from qckm import plots
+    from matplotlib.patches import Patch
 
     titles = {
         "paper": "CL-OMPR, the paper's law and scale",
@@ -38,7 +39,8 @@ def phase_figure(figure: str, folder: Path, images: Path) -> list[str]:
     if not measured:
         return []
     n_rows = -(-len(measured) // 2)
-    canvas, axes = plt.subplots(n_rows, 2, figsize=(10.4, 4 * n_rows), layout="constrained", squeeze=False)
+    size = {"figsize": (10.4, 4 * n_rows), "layout": "constrained", "squeeze": False}
+    canvas, axes = plt.subplots(n_rows, 2, sharey=True, **size)
     value = "n" if figure == "2a" else "K"
     lines = [
         f"Figure {figure}: one bit over full precision (the paper: {PAPER[figure]}), and m/(nK) at 50 % success",
@@ -50,8 +52,7 @@ def phase_figure(figure: str, folder: Path, images: Path) -> list[str]:
     for ax, (name, found) in zip(axes.ravel(), measured.items(), strict=False):
         one_bit, full = found["one-bit"], found["exponential"]
         curves = {"QCKM, 50 %": one_bit.line(), "CKM, 50 %": full.line()}
-        plots.phase_diagram(one_bit.ratios, one_bit.values, one_bit.rates(), curves, ax, value)
-        ax.set_facecolor("lightsteelblue")  # cells that have not been measured, not to be taken for successes
+        mesh = draw_diagram(ax, one_bit, curves, value)
         price = cost(one_bit, full)
         told = f"one bit / full precision: {price.ratio:.2f} ({price.low:.2f} to {price.high:.2f})"
         without = ", ".join(str(v) for v in price.left_out)
@@ -67,6 +68,12 @@ def phase_figure(figure: str, folder: Path, images: Path) -> list[str]:
             left_out = "; ".join(f"{value} = {v}: {off}" for v, off in price.left_out.items()) or "none"
             told = f"{_told(price)} | {left_out}" if signature == "one-bit" else " | | | "
             lines.append(f"| {titles[name]}, {signature} | {_trials(diagram)} | {told} | {cells} |")
+    for ax in axes[:, 1]:
+        ax.set_ylabel("")
+    canvas.colorbar(mesh, ax=axes, label="success rate of QCKM", shrink=0.6)
+    unmeasured = Patch(facecolor="0.92", edgecolor="0.7", hatch="xx", linewidth=0, label="not measured")
+    handles = [*axes[0, 0].get_lines(), unmeasured]
+    canvas.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=9)
     _save(canvas, images / f"fig{figure}.png")
     return [*lines, ""]
 
@@ -94,7 +101,7 @@ def zoo_figure(folder: Path, images: Path) -> list[str]:
     found = diagrams("2a", "zoo", folder)
     if not found:
         return []
-    canvas, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+    canvas, ax = plt.subplots(figsize=(7.5, 4.8), layout="constrained")
     lines = [
         f"The signature zoo: m against the exponential, CL-OMPR, K = 2, {VARIANTS['zoo'].radians} radians a deviation",
         "",
@@ -103,19 +110,29 @@ def zoo_figure(folder: Path, images: Path) -> list[str]:
     ]
     import qckm
 
+    draw_side_by_side(ax, found["exponential"].values, _lines(found))
     for name, diagram in found.items():
-        ax.plot(diagram.values, diagram.line(), "o-", ms=4, label=name)
         amplitude, told = qckm.signatures.get(name).amplitude, "1 | | | "
         if name != "exponential":
             price = cost(diagram, found["exponential"])
             told = f"{_told(price)} | {'; '.join(f'{v}: {off}' for v, off in price.left_out.items()) or 'none'}"
         lines.append(f"| {name} | {amplitude:.3f} | {_trials(diagram)} | {told} |")
-    ax.set(xlabel="n", ylabel="m / nK at 50 % success", xscale="log", ylim=(0, None))
+    ax.set(xlabel="n (curves drawn side by side)", ylabel="m / nK at 50 % success", xscale="log", ylim=(0, None))
     ax.set_xticks(diagram.values, [str(value) for value in diagram.values])
     ax.minorticks_off()
     ax.legend(fontsize=8)
     _save(canvas, images / "zoo.png")
     return [*lines, ""]
+
+
+def _lines(found: dict[str, Diagram]) -> dict[str, np.ndarray]:
+    """Return the line of each diagram over the values of the first; NaN where it has none."""
+    values = found["exponential"].values
+    lines = {}
+    for name, diagram in found.items():
+        line = dict(zip(diagram.values, diagram.line(), strict=True))
+        lines[name] = np.array([line.get(value, np.nan) for value in values])
+    return lines
 
 
 def radians_figure(folder: Path, images: Path) -> list[str]:
@@ -184,7 +201,7 @@ def mnist_figure(folder: Path, images: Path) -> list[str]:
         "| | replicates | experiments | SSE/N | ARI | dropped by the rule | SSE/N without them | ARI without them |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    bars = []
+    means = []
     for (method, signature), name in names.items():
         runs = _experiments(folder, method, signature)
         for replicates in (1, 5):
@@ -202,26 +219,14 @@ def mnist_figure(folder: Path, images: Path) -> list[str]:
                 f"| {' | '.join(kept)} |"
             )
             if method != "paper":
-                bars.append((name, replicates, mean, deviation))
-    if not bars:
+                means.append((name, replicates, mean, deviation))
+    if not means:
         return []
-    canvas, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
-    labels = list(dict.fromkeys(bar[0] for bar in bars))
-    for column, (ax, title) in enumerate(zip(axes, ("SSE/N", "ARI"), strict=True)):
-        for name, replicates, mean, deviation in bars:
-            colour = plt.get_cmap("tab10")(labels.index(name))
-            ax.bar(
-                (0 if replicates == 1 else len(labels) + 1) + labels.index(name),
-                mean[column],
-                yerr=deviation[column],
-                color=colour,
-                capsize=3,
-                label=name if replicates == 1 else None,
-            )
-        ax.set(xticks=[(len(labels) - 1) / 2, len(labels) + 1 + 1], xticklabels=["1 replicate", "5 replicates"])
-        ax.set_title(title)
-    axes[0].set_ylim(0, 3.5)
-    axes[0].legend(fontsize=7, loc="upper left", ncols=2)
+    canvas, axes = plt.subplots(1, 2, figsize=(11, 3.6), layout="constrained", sharey=True)
+    for column, (ax, title) in enumerate(zip(axes, ("SSE/N (less is better)", "ARI (more is better)"), strict=True)):
+        draw_means(ax, [(name, replicates, mean[column], bar[column]) for name, replicates, mean, bar in means])
+        ax.set_xlabel(f"{title}: mean and standard deviation")
+    axes[0].legend(fontsize=8)
     _save(canvas, images / "fig3.png")
     return [*lines, ""]
 
@@ -317,6 +322,7 @@ def draw(folder: Path = RESULTS, images: Path = IMAGES) -> Path:
     matplotlib.use("Agg")
     images.mkdir(parents=True, exist_ok=True)
     parts = [phase_figure("2a", folder, images), phase_figure("2b", folder, images)]
+    proposition1.plot(folder, images)
     parts += [part(folder, images) for part in (radians_figure, zoo_figure, mnist_figure, size_figure)]
     summary = folder / "summary.md"
     summary.write_text("\n".join(line for part in parts for line in part).rstrip() + "\n")

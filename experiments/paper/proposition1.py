@@ -21,7 +21,7 @@ from scipy.spatial.distance import cdist
 
 import qckm
 from paper.arguments import positive
-from paper.runner import Table
+from paper.runner import RESULTS, Table
 from qckm.decoding.first_harmonic import FirstHarmonicModel
 
 SIGNATURES = ["exponential", "one-bit", "2-bit", "triangle", "modulo"]
@@ -87,11 +87,19 @@ def measure(draws: int) -> None:
             f"{name:12} slope {slopes[name]:6.3f} (the proposition: -0.5)   at m = {sizes[-1]}: rms error "
             f"{errors[-1]:.4f}, bound {bound:.4f}   γ² = {gamma:.4f}, c_P = {constant:.4f}, C_f = {C_f:.4f}"
         )
-    Table("proposition1", HEADER, n_keys=2).replace(rows)
-    plot(sizes, rows, slopes)
+    table_of().replace(rows)
+    plot()
 
 
-def plot(sizes: np.ndarray, rows: list, slopes: dict) -> None:
+def table_of(folder: Path = RESULTS) -> Table:
+    return Table("proposition1", HEADER, n_keys=2, folder=folder)
+
+
+def plot(folder: Path = RESULTS, images: Path = IMAGES) -> None:
+    """Draw what was measured, if anything was."""
+    rows = table_of(folder).read()
+    if not rows:
+        return
     import matplotlib
 
     matplotlib.use("Agg")
@@ -99,11 +107,24 @@ def plot(sizes: np.ndarray, rows: list, slopes: dict) -> None:
 
     from qckm import plots
 
-    figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-    errors = {name: [float(row[2]) for row in rows if row[0] == name] for name in slopes}
-    plots.convergence(sizes, errors, ax=axes, xlabel="frequencies m", ylabel="error of equation (accessAllFreq)")
-    axes.set_title("Proposition 1, measured")
-    figure.savefig(IMAGES / "proposition1.png", dpi=100, metadata={"Software": None})
+    figure, axes = plt.subplots(figsize=(7, 4.6), layout="constrained")
+    sizes = np.unique([int(row["m"]) for row in rows])
+    names = list(dict.fromkeys(row["signature"] for row in rows))
+    errors = {name: [float(row["rms_error"]) for row in rows if row["signature"] == name] for name in names}
+    plots.convergence(sizes, errors, ax=axes, xlabel="frequencies m", ylabel="rms error of the sketch distance")
+    # The errors are nearly the same: side by side, each curve can be seen.
+    for number, (line, shape) in enumerate(zip(axes.get_lines()[: len(names)], "os^Dv", strict=False)):
+        line.set(xdata=sizes * 1.03 ** (number - 2), marker=shape, linewidth=1)
+    axes.set_title("Proposition 1, measured (curves drawn side by side)")
+    axes.set_xticks(sizes, [str(size) for size in sizes])
+    axes.minorticks_off()
+    ticks = [
+        tick for tick in (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2) if min(map(min, errors.values())) <= tick <= 0.08
+    ]
+    axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.legend(fontsize=8)
+    figure.savefig(images / "proposition1.png", dpi=100, metadata={"Software": None})
+    plt.close(figure)
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -84,17 +84,24 @@ def _csv(rows: Iterable[Sequence[Any]]) -> bytes:
     return text.getvalue().encode()
 
 
-def run(table: Table, jobs: Sequence[Any], work: Callable[[Any], list[tuple]], processes: int) -> None:
-    """Do the jobs and append what they return, in their order; say now and then how far it is."""
+def run(
+    table: Table, jobs: Sequence[Any], work: Callable[[Any], list[tuple]], processes: int, in_order: bool = True
+) -> None:
+    """Do the jobs and append what they return, in their order or as they end; say now and then how far it is.
+
+    Jobs of unlike length are better not in order: what has ended would wait for a slow one, and be lost with it.
+    """
     begun = said = time.monotonic()
-    for number, rows in enumerate(_results(jobs, work, processes), 1):
+    for number, rows in enumerate(_results(jobs, work, processes, in_order), 1):
         table.append(rows)
         if time.monotonic() - said > 30 or number == len(jobs):
             said = time.monotonic()
             print(f"{table.path.stem}: {number} of {len(jobs)} jobs, {said - begun:.0f} s", file=sys.stderr, flush=True)
 
 
-def _results(jobs: Sequence[Any], work: Callable[[Any], list[tuple]], processes: int) -> Iterable[list[tuple]]:
+def _results(
+    jobs: Sequence[Any], work: Callable[[Any], list[tuple]], processes: int, in_order: bool
+) -> Iterable[list[tuple]]:
     if processes <= 1:
         yield from map(work, jobs)
         return
@@ -105,6 +112,9 @@ def _results(jobs: Sequence[Any], work: Callable[[Any], list[tuple]], processes:
     with ProcessPoolExecutor(processes, context, initializer=_end_with, initargs=(os.getpid(),)) as pool:
         ahead = [pool.submit(work, job) for job in islice(waiting, 2 * processes)]
         while ahead:
+            if not in_order:  # the first that has ended comes next
+                wait(ahead, return_when=FIRST_COMPLETED)
+                ahead.sort(key=lambda job: not job.done())
             yield ahead.pop(0).result()
             ahead += [pool.submit(work, job) for job in islice(waiting, 1)]
 

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,18 @@ def test_a_run_resumes_after_a_kill(tmp_path):
     run(table, [number for number in (1, 2, 3, 4) if (str(number),) not in table.done()], square, processes=2)
     assert table.path.read_text() == "number,square\n1,1\n2,4\n3,9\n4,16\n"
     run(table, [number for number in (1, 2, 3, 4) if (str(number),) not in table.done()], refuse, processes=1)
+
+
+def square_unless_first(number):
+    time.sleep(0.5 if number == 1 else 0)
+    return square(number)
+
+
+def test_a_slow_job_holds_up_no_others(tmp_path):
+    table = Table("squares", ["number", "square"], n_keys=1, folder=tmp_path)
+    run(table, [1, 2, 3, 4, 5, 6, 7], square_unless_first, processes=2, in_order=False)
+    assert {row["number"] for row in table.read()} == set("1234567")
+    assert table.read()[-1]["number"] == "1"
 
 
 @pytest.mark.parametrize("left", ["", "numb", "number,square"])

@@ -131,3 +131,28 @@ def test_what_a_reporter_refuses():
         LocalReporter(qckm.SketchOperator.draw(2, 5, 1.0, signature="exponential", random_state=0), 1.0)
     with pytest.raises(PrivacyError, match="random bytes"):
         LocalReporter(OP, 1.0).report(ROW, b"123")
+
+
+@pytest.mark.parametrize("device", [-1, 1 << 32, 1.5, True, "7", None])
+def test_a_device_is_a_number_of_32_bits(device):
+    with pytest.raises(PrivacyError, match="Expected the device to be a whole number"):
+        LocalReporter(OP, 1.0, device=device)
+
+
+@pytest.mark.parametrize("n_bits", [0, 65, 1.0, True, "1"])
+def test_a_report_has_a_whole_number_of_bits(n_bits):
+    with pytest.raises(PrivacyError, match="Expected 1 to 64 bits"):
+        LocalReporter(OP, 1.0, n_bits=n_bits)
+
+
+def test_numbers_of_numpy_are_numbers():
+    reporter = LocalReporter(OP, np.float32(1.0), n_bits=np.int64(2), device=np.uint32(7))
+    assert loads(reporter.report(ROW)).device == 7
+    with pytest.raises(PrivacyError, match="Expected an epsilon"):
+        LocalReporter(OP, True)
+    with pytest.raises(PrivacyError, match="Expected a SketchOperator"):
+        LocalReporter(ROW, 1.0)
+
+
+def test_a_bit_is_never_kept_for_certain():
+    assert LocalReporter(OP, 1000.0, n_bits=1).kept == ALL - 1

@@ -188,3 +188,26 @@ def test_budgets_beyond_all_measure_are_refused(size):
             release(SKETCH, epsilon=size, **wishes)
     with pytest.raises(PrivacyError, match="noise is of a size"):
         release(SKETCH, rho=size**2 if size < 1 else size)
+
+
+@pytest.mark.parametrize("ranges", [(-5, 5), ([-5], [5]), ([[-5, -5]], [[5, 5]]), ([-5, -5], [5]), 7, ("a", "b")])
+def test_ranges_are_one_number_a_column(ranges):
+    with pytest.raises(PrivacyError, match="Expected ranges as a pair"):
+        private(ranges=ranges)
+
+
+def test_budgets_may_be_numpy_s_numbers():
+    public = release(SKETCH, epsilon=np.float32(0.5), delta=np.float64(1e-6))
+    assert public.ledger.epsilon_at(1e-6) == pytest.approx(0.5)
+    assert type(public.ledger.delta) is float
+    for wrong in (True, np.bool_(True), "1", 10**400, np.float32(np.nan), np.array([1.0])):
+        with pytest.raises(PrivacyError, match="Expected epsilon to be a"):
+            private(epsilon=wrong)
+
+
+def test_one_earlier_release_needs_no_list():
+    first = private()
+    for earlier in (first, first.ledger, [first]):
+        assert private(after=earlier).ledger.rho == pytest.approx(2 * first.ledger.rho)
+    with pytest.raises(PrivacyError, match="Expected private sketches as earlier releases, got int"):
+        private(after=3)

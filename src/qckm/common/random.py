@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from qckm.common.digest import sha256
 from qckm.errors import QckmError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def spawn(random_state: RandomStateLike, n: int) -> list[np.random.Generator]:
 
 def mixed_with(rng: np.random.Generator, *arrays: npt.NDArray[np.float64]) -> np.random.Generator:
     """Return a generator that depends on another and on every bit of some arrays."""
-    digest = hashlib.sha256()
+    digest = sha256()
     for array in arrays:
         digest.update(f"{array.shape}".encode() + (array + 0.0).astype("<f8").tobytes())  # -0.0 and 0.0 are one
     words = np.frombuffer(digest.digest(), "<u4")

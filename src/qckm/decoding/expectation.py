@@ -15,6 +15,7 @@ from math import lgamma
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from qckm.clustering.nearest import nearest
 from qckm.common.arrays import Floats
@@ -168,6 +169,7 @@ def inertia_error(model: SketchModel, mixture: Mixture, centers: Floats, rng: np
     Where the mixture is the truth, its fit follows the noise of the sketch through h·(z − E z), with h in the tangent
     space so that Tᵀh is how the mean distance changes with each unknown. The mean distance of the rows follows their
     own noise. Rows that are further away than usual are so in both: what is left is the mean of d − h·f over the rows.
+    The noise of a private sketch comes on top, through h alone.
     """
     K, r, n = mixture.axes.shape
     which = np.arange(_ROWS_A_CLUSTER * K) % K
@@ -183,7 +185,7 @@ def inertia_error(model: SketchModel, mixture: Mixture, centers: Floats, rng: np
     weights = mixture.weights
     chances = np.maximum(weights[which], np.finfo(np.float64).tiny)
     some = rng.choice(len(which), _ROWS, p=chances / chances.sum())
-    left = distances[some]
+    left, heard = distances[some], 0.0
     if not too_many(model, mixture):
         moved = [mean(distances), *(weights * mean(slopes[:, i]) for i in range(n))]
         moved.append(weights * mean((slopes * wide).sum(axis=1)) / 2)
@@ -191,5 +193,25 @@ def inertia_error(model: SketchModel, mixture: Mixture, centers: Floats, rng: np
         tangents = tangents_of(model, mixture, False)
         sizes = np.maximum(np.linalg.norm(tangents, axis=1), 1e-300)
         basis, roots = basis_of(tangents / sizes[:, np.newaxis])
-        left = left - model.contributions(drawn[some]) @ (np.concatenate(moved) / sizes @ roots @ basis)
-    return float(left.std() / np.sqrt(model.count)) * model.spread**2
+        h = np.concatenate(moved) / sizes @ roots @ basis
+        left = left - model.contributions(drawn[some]) @ h
+        heard = model.added * float(h @ h)
+    return float(np.hypot(left.std() / np.sqrt(model.count), np.sqrt(heard))) * model.spread**2
+
+
+def worthless(model: SketchModel, mixture: Mixture, missed: Floats, level: float) -> npt.NDArray[np.bool_]:
+    """Return which clusters, (K,), are what noise brings about somewhere more often than `level`.
+
+    `missed` is by how much the misfit grows without each, which is 2σ² a nat of likelihood. A cluster could be in as
+    many places as the noise tells apart (`log_odds`): in one of P, noise explains log(P/level) nats with that chance.
+    """
+    K, n = mixture.points.shape
+    if too_many(model, mixture):
+        return np.zeros(K, bool)
+    variance = max(model.noise, _slight(model)) / model.n_measurements
+    tangents = tangents_of(model, mixture, True)[: K * (n + 1)].reshape(n + 1, K, -1)
+    moves = tangents * np.append(1 / K, model.deviation)[:, np.newaxis, np.newaxis]
+    grams = np.einsum("ikm,jkm->kij", moves, moves)
+    places = np.linalg.slogdet(np.eye(n + 1) + grams / variance)[1] / 2
+    found: npt.NDArray[np.bool_] = missed / (2 * variance) < places - np.log(level)
+    return found

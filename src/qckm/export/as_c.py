@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterable
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +16,7 @@ import numpy.typing as npt
 from qckm.common import atomic
 from qckm.common.arrays import Array
 from qckm.errors import OperatorError
-from qckm.export.rendering import PREFIX, require_prefix, with_prefix
+from qckm.export.rendering import PREFIX, read_source, require_prefix, with_prefix
 from qckm.kernels import reference
 from qckm.operator import seeded
 from qckm.operator.operator import Operator
@@ -27,7 +26,6 @@ COUNTER_BITS = (16, 32)
 SELF_TESTS = 16  # rows
 LONGEST_PAYLOAD = 1 << 20  # bytes of a message (docs/wire-format.md)
 GREATEST_ORIGIN = 65535  # 32768 + 32767: beyond, every reading would be clipped
-_HERE = Path(__file__).parent
 _COMMON = ("encode.h", "sample.h", "counters.h", "wire.h", "local.h", "self_test.h")
 
 
@@ -244,10 +242,10 @@ def _wrapped(words: str, indent: str) -> str:
 
 
 def _part(name: str) -> str:
-    return (_HERE / "c" / name).read_text("ascii")
+    return read_source("export", "c", name)
 
 
 def _arithmetic() -> str:
     """Return what the kernels do with codes and phases; signatures of more than a bit are left out."""
-    text = (_HERE.parent / "kernels" / "core" / "arithmetic.h").read_text("ascii")
+    text = read_source("kernels", "core", "arithmetic.h")
     return text[text.index("/* ---- From codes") : text.index("/* ---- Other signatures")].rstrip() + "\n"

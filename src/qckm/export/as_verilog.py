@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from qckm.common import atomic
 from qckm.export.as_c import require_exportable
-from qckm.export.rendering import PREFIX, require_prefix, with_prefix
+from qckm.export.rendering import PREFIX, read_source, require_prefix, with_prefix
 from qckm.operator.operator import Operator
 from qckm.operator.structured import StructuredCodes
 
@@ -32,7 +31,7 @@ def render_verilog(operator: Operator, prefix: str = PREFIX) -> str:
     """
     require_prefix(prefix)
     require_exportable(operator)
-    channel = (Path(__file__).parent / "channel.v").read_text("ascii")
+    channel = read_source("export", "channel.v")
     return with_prefix(f"{channel}\n{_encoder(operator)}", prefix)
 
 

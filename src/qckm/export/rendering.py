@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from qckm.errors import OperatorError
@@ -24,3 +25,9 @@ def with_prefix(text: str, prefix: str) -> str:
     'int gait_encode(void); /* GAIT_BYTES */'
     """
     return re.sub(r"\bqckm_", f"{prefix}_", re.sub(r"\bQCKM_", f"{prefix.upper()}_", text))
+
+
+def read_source(*names: str) -> str:
+    """Return a file of this package, by the folders to it."""
+    with open(os.path.join(os.path.dirname(os.path.dirname(__file__)), *names), encoding="ascii") as file:
+        return file.read()

@@ -6,7 +6,6 @@ import ctypes
 import os
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
@@ -87,7 +86,7 @@ def load() -> Any:
     path = None if is_declined() else _find()
     if path is None:
         return None
-    library = ctypes.CDLL(str(path))
+    library = ctypes.CDLL(path)
     library.qckm_instructions.restype = ctypes.c_char_p
     library.qckm_use.argtypes = [ctypes.c_char_p]
     library.qckm_prepare.restype = _POINTER
@@ -120,12 +119,12 @@ def instructions() -> str:
     return "numpy" if library is None else library.qckm_instructions().decode()
 
 
-def _find() -> Path | None:
+def _find() -> str | None:
     if "QCKM_CORE" in os.environ:  # another build: with sanitizers, say
-        return Path(os.environ["QCKM_CORE"])
+        return os.environ["QCKM_CORE"]
     # An editable installation has the library in another folder than the sources: the package knows both.
     for folder in import_module("qckm.kernels").__path__:
         for name in _NAMES:
-            if (Path(folder) / name).exists():
-                return Path(folder) / name
+            if os.path.exists(path := os.path.join(folder, name)):
+                return path
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Array, Floats
+from qckm.common.digest import sha256
 from qckm.common.values import Value
 from qckm.errors import OperatorError
 from qckm.kernels import reference as kernel
@@ -178,7 +178,7 @@ class Operator(Value):
     @cached_property
     def fingerprint(self) -> str:
         """A hex digest of all that the bits of a sketch depend on."""
-        digest = hashlib.sha256()
+        digest = sha256()
         n, m = self.frequency_codes.shape
         codes = self.frequency_codes
         arrays: list[tuple[Array, str]] = []

@@ -26,6 +26,7 @@ from qckm.sketch.ledger import Ledger
 
 # The most bits a report: beyond, ε is so large that nothing is private.
 _MOST_BITS = 64
+_LEAST_EPSILON, _MOST_EPSILON = 1e-6, 20.0 * _MOST_BITS
 
 
 def choose_bits(epsilon: float) -> int:
@@ -50,7 +51,7 @@ def keep_chance(epsilon: float, n_bits: int) -> int:
     True
     """
     chance = 1 / (1 + math.exp(-epsilon / n_bits))
-    kept = math.floor(ALL * chance)
+    kept = min(math.floor(ALL * chance), ALL - 1)  # a bit that is always kept would have no ε
     while kept > ALL // 2 and n_bits * math.log(kept / (ALL - kept)) > epsilon:
         kept -= 1
     return kept
@@ -80,14 +81,18 @@ class LocalReporter:
     """
 
     def __init__(self, operator: SketchOperator, epsilon: float, n_bits: int | None = None, device: int = 0) -> None:
-        if not isinstance(epsilon, (int, float)) or not 1e-6 <= epsilon <= 20 * _MOST_BITS:
-            raise PrivacyError(f"Expected an epsilon from 1e-6 on, got {epsilon!r}.")
+        if not isinstance(operator, SketchOperator):
+            raise PrivacyError(f"Expected a SketchOperator, got {type(operator).__name__}.")
+        if not _is_number(epsilon) or not _LEAST_EPSILON <= epsilon <= _MOST_EPSILON:
+            raise PrivacyError(f"Expected an epsilon from {_LEAST_EPSILON:g} to {_MOST_EPSILON:g}, got {epsilon!r}.")
+        if not _is_whole(device) or not 0 <= device < 1 << 32:
+            raise PrivacyError(f"Expected the device to be a whole number from 0 to 2³² − 1, got {device!r}.")
+        if n_bits is not None and (not _is_whole(n_bits) or not 1 <= n_bits <= _MOST_BITS):
+            raise PrivacyError(f"Expected 1 to {_MOST_BITS} bits a report, got {n_bits!r}.")
         if not operator.signature.is_one_bit:
             raise PrivacyError(f"Only a one-bit signature has bits to report, not {operator.signature.name!r}.")
-        self.operator, self.epsilon, self.device = operator, float(epsilon), device
-        self.n_bits = choose_bits(epsilon) if n_bits is None else n_bits
-        if not 1 <= self.n_bits <= _MOST_BITS:
-            raise PrivacyError(f"Expected 1 to {_MOST_BITS} bits a report, got {n_bits!r}.")
+        self.operator, self.epsilon, self.device = operator, float(epsilon), int(device)
+        self.n_bits = choose_bits(self.epsilon) if n_bits is None else int(n_bits)
         self.kept = keep_chance(self.epsilon, self.n_bits)
         if self.kept <= ALL // 2:
             raise PrivacyError(
@@ -113,6 +118,14 @@ class LocalReporter:
         report = Report(self.operator.short_fingerprint, self.device, self._sequence, self.kept, tuple(entries))
         self._sequence += 1
         return dumps(report)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return _is_whole(value) or isinstance(value, (float, np.floating))
 
 
 class LocalPool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import secrets
+import sys
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -38,7 +39,7 @@ def release(
     max_weight: int | None = None,
     operator_is_public: bool = False,
     ranges: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
-    after: Iterable[Sketch | Ledger] = (),
+    after: Sketch | Ledger | Iterable[Sketch | Ledger] = (),
 ) -> Sketch:
     """Return a private sketch: whoever sees it, with whatever else they know, hardly learns whether a row was there.
 
@@ -67,7 +68,7 @@ def release(
         known, of another not.
     ranges : pair of array-like of shape (n,), optional
         Public ranges of the columns, for decoding; by default the operator's own, or how far it reaches.
-    after : iterable of Sketch or Ledger, optional
+    after : Sketch, Ledger or an iterable of them, optional
         Earlier releases that any of the same rows are in, overlapping windows too: what they have spent is added.
 
     Returns
@@ -93,6 +94,7 @@ def release(
     if neighbours not in NEIGHBOURS:
         raise PrivacyError(f"Expected neighbours 'add-remove' or 'replace', got {neighbours!r}.")
     changed = rows * (2 if neighbours == "replace" else 1)
+    epsilon, delta, rho = _as_budget("epsilon", epsilon), _as_budget("delta", delta), _as_budget("rho", rho)
     how = _choose(mechanism, sketch.operator, changed, neighbours == "add-remove", epsilon, delta, rho)
     earlier = _spent_before(after, neighbours, rows)
     bounds = _public_bounds(sketch.operator, ranges)
@@ -149,11 +151,6 @@ def _choose(
     delta: float | None,
     rho: float | None,
 ) -> mechanisms.Mechanism:
-    for name, value in (("epsilon", epsilon), ("delta", delta), ("rho", rho)):
-        if value is not None and (
-            isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf
-        ):
-            raise PrivacyError(f"Expected {name} to be a finite number > 0, got {value!r}.")
     if epsilon is not None and not _LEAST_EPSILON <= epsilon <= _MOST_EPSILON:
         raise PrivacyError(f"Expected epsilon from {_LEAST_EPSILON:g} to {_MOST_EPSILON:g}, got {epsilon:g}.")
     one = of_one_row(operator)
@@ -169,10 +166,12 @@ def _choose(
     raise PrivacyError(f"Expected mechanism 'gaussian' or 'laplace', got {mechanism!r}.")
 
 
-def _spent_before(after: Iterable[Sketch | Ledger], neighbours: str, rows: int) -> list[Ledger]:
+def _spent_before(after: Sketch | Ledger | Iterable[Sketch | Ledger], neighbours: str, rows: int) -> list[Ledger]:
     """Return the ledgers of earlier releases, if they make the same promise: what is spent adds up then."""
+    if not isinstance(after, (Sketch, Ledger, Iterable)):
+        raise PrivacyError(f"Expected private sketches as earlier releases, got {type(after).__name__}.")
     ledgers: list[Ledger] = []
-    for each in after:
+    for each in (after,) if isinstance(after, (Sketch, Ledger)) else after:
         ledger = each.ledger if isinstance(each, Sketch) else each
         if not isinstance(ledger, Ledger):
             raise PrivacyError("Expected private sketches as earlier releases, got one that is not.")
@@ -201,14 +200,33 @@ def _spent_before(after: Iterable[Sketch | Ledger], neighbours: str, rows: int) 
 def _public_bounds(operator: SketchOperator, ranges: Any) -> tuple[Floats, Floats]:
     if ranges is not None:
         try:
-            lower, upper = ranges
+            lower, upper = (np.asarray(bound, np.float64) for bound in ranges)
+            if not lower.shape == upper.shape == (operator.n_features,):
+                raise PrivacyError(
+                    f"Expected ranges as a pair (lower, upper) of {operator.n_features} numbers each, one a column, "
+                    f"got shapes {lower.shape} and {upper.shape}."
+                )
             return as_ranges(lower, upper, operator.n_features)
+        except PrivacyError:
+            raise
         except (OperatorError, TypeError, ValueError) as error:
             raise PrivacyError(
                 f"Expected ranges as a pair (lower, upper), one number a column each: {error}"
             ) from error
     lower, upper = operator.reach if operator.ranges is None else operator.ranges
     return lower.copy(), upper.copy()
+
+
+def _as_budget(name: str, value: object) -> float | None:
+    """Return a finite number > 0, of Python or NumPy, or None."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise PrivacyError(f"Expected {name} to be a number, got {value!r}.")
+    number = value.item() if isinstance(value, np.generic) else value  # whose arithmetic is not that of float16
+    if not 0 < number <= sys.float_info.max:
+        raise PrivacyError(f"Expected {name} to be a finite number > 0, got {value!r}.")
+    return float(number)
 
 
 def _as_rows(name: str, value: object) -> int:

@@ -1,4 +1,4 @@
-"""Pictures as inline SVG: a map of the centroids, and their profiles over the columns."""
+"""Pictures as inline SVG: a map of the centroids, and the data beside the sketch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.common.text import format_bytes
+from qckm.common.text import format_bytes, shortened
 from qckm.models import Model
 from qckm.report.facts import percent
 from qckm.report.html import Html, element
@@ -15,10 +15,10 @@ from qckm.report.html import Html, element
 # Told apart by people with any kind of colour vision (after Okabe and Ito), and on paper.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#7a3e9d", "#a6761d", "#444444", "#e41a5b")
 WIDTH, HEIGHT = 520, 360
-# A picture of more columns than this is a tangle: those that tell the clusters apart best are shown …
-MOST_COLUMNS = 10
-# … and nobody reads the lines of more clusters.
+# Nobody reads the lines of more clusters.
 MOST_CLUSTERS = 1000
+# A style rule each, which browsers weigh at every move of the mouse; of more clusters the heaviest are highlighted.
+MOST_HIGHLIGHTED = 100
 # Distances beyond have squares that are no float64.
 _FAR = 1e150
 
@@ -38,7 +38,7 @@ def heaviest(model: Model) -> Model:
 
 def telling_columns(model: Model, most: int) -> list[int]:
     """Return the columns in which centroids differ most, in units, in their own order."""
-    centers, shares = _in_units(model.centers, model), _shares(model)
+    centers, shares = _in_units(model.centers, model), shares_of(model)
     spread = np.sqrt(shares @ (centers - shares @ centers) ** 2)
     return sorted(int(place) for place in np.argsort(-spread, kind="stable")[:most])
 
@@ -55,7 +55,7 @@ def draw_map(model: Model, sample: Floats | None) -> Html:
     every = np.concatenate([points, dots])
     low, high = np.quantile(every, 0.002, axis=0), np.quantile(every, 0.998, axis=0)
     low, high = np.minimum(low, points.min(axis=0)), np.maximum(high, points.max(axis=0))
-    margin = 26.0
+    margin = 34.0
     room = np.array([WIDTH - 2 * margin, HEIGHT - 2 * margin])
     # One scale for both axes: distances on the map are then distances.
     zoom = float(np.min(room / np.maximum(high - low, 1e-12)))
@@ -67,7 +67,9 @@ def draw_map(model: Model, sample: Floats | None) -> Html:
 
     inside = ((dots >= low) & (dots <= high)).all(axis=1)
     small = [
-        element("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="1.6", fill=color(label), fill_opacity="0.35")
+        element(
+            "circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="1.6", fill=color(label), fill_opacity="0.35", class_=mark(label)
+        )
         for (x, y), label in zip(place(dots)[inside], labels[inside], strict=True)
     ]
     large = []
@@ -75,40 +77,28 @@ def draw_map(model: Model, sample: Floats | None) -> Html:
         weight = min(1.0, float(model.weights[number]))
         words = element("title", f"cluster {number}: {percent(model.weights[number])} of the rows")
         at, radius = {"cx": f"{x:.1f}", "cy": f"{y:.1f}"}, f"{8 + 14 * np.sqrt(weight):.1f}"
-        large.append(element("circle", words, **at, r=radius, fill=color(number), stroke="#fff", stroke_width=2))
-        large.append(element("text", number, x=f"{x:.1f}", y=f"{y + 4.5:.1f}", text_anchor="middle", class_="on"))
-    return picture("Map of the centroids", HEIGHT, [small, large])
+        circle = element("circle", **at, r=radius, fill=color(number), stroke="#fff", stroke_width=2)
+        text = element("text", number, x=f"{x:.1f}", y=f"{y + 4.5:.1f}", text_anchor="middle", class_="on")
+        large.append(element("g", words, circle, text, class_=mark(number), tabindex=0))
+    first, second = (_axis_words(axis, model) for axis in axes)
+    turned = f"translate(13,{HEIGHT / 2:.1f}) rotate(-90)"
+    frame = [
+        element("rect", x=22, y=4, width=WIDTH - 28, height=HEIGHT - 26, class_="frame"),
+        element("text", f"first axis: {first}", x=WIDTH / 2, y=HEIGHT - 6, text_anchor="middle", class_="small"),
+        element("text", f"second axis: {second}", transform=turned, text_anchor="middle", class_="small"),
+    ]
+    return picture("Map of the centroids", HEIGHT, [frame, small, large])
 
 
-def draw_profiles(model: Model) -> Html:
-    """Draw the centroids as lines over the columns, each from its least to its greatest centroid."""
-    columns = telling_columns(model, MOST_COLUMNS)
-    values = model.centers[:, columns]
-    low, high = values.min(axis=0), values.max(axis=0)
-    # Halves: the whole of a range may be no float64.
-    shares = (values / 2 - low / 2) / np.where(high > low, high / 2 - low / 2, 1)
-    shares[:, high == low] = 0.5
-    left, right, top, bottom = 24.0, WIDTH - 60.0, 34.0, HEIGHT - 92.0
-    across = np.linspace(left, right, len(columns)) if len(columns) > 1 else np.array([(left + right) / 2])
-    parts = []
-    for x, column, least, most in zip(across, columns, low, high, strict=True):
-        name = model.names[column]
-        short = name if len(name) <= 14 else name[:13] + "…"
-        middle = {"x": f"{x:.1f}", "text_anchor": "middle", "class_": "small"}
-        turned = f"translate({x + 4:.1f},{bottom + 26}) rotate(50)"
-        parts += [
-            element("line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=top, y2=bottom, class_="axis"),
-            element("text", f"{most:.3g}", y=top - 8, **middle),
-            element("text", f"{least:.3g}", y=bottom + 15, **middle),
-            element("text", short, element("title", name), transform=turned),
-        ]
-    for number in reversed(range(len(values))):
-        heights = bottom - shares[number] * (bottom - top)
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, heights, strict=True))
-        width = f"{1.2 + 5 * min(1.0, float(model.weights[number])):.1f}"
-        line = {"fill": "none", "stroke": color(number), "stroke_width": width, "stroke_opacity": "0.85"}
-        parts.append(element("polyline", element("title", f"cluster {number}"), points=path, **line))
-    return picture("Profiles of the centroids", HEIGHT, parts)
+def mark(cluster: int) -> str | None:
+    """Return the class of what is drawn for a cluster: all of it is highlighted together (`highlighting`)."""
+    return f"c c{cluster}" if cluster < MOST_HIGHLIGHTED else None
+
+
+def highlighting(k: int) -> str:
+    """Return style rules that fade all other clusters when one is pointed at or has the focus, without a script."""
+    rules = (f"main:has(.c{j}:is(:hover,:focus)) .c:not(.c{j}){{opacity:.15}}" for j in range(min(k, MOST_HIGHLIGHTED)))
+    return "@media screen{" + "".join(rules) + "}"
 
 
 def draw_sizes(data_bytes: float, sketch_bytes: float) -> Html:
@@ -126,6 +116,17 @@ def draw_sizes(data_bytes: float, sketch_bytes: float) -> Html:
     return picture("Size of the data and of the sketch", 112, parts)
 
 
+def _axis_words(axis: Floats, model: Model) -> str:
+    """Return the columns that make up most of an axis: at most two, each with at least half of the largest part."""
+    parts = np.abs(axis)
+    if not parts.max() > 0:
+        return "none"
+    order = np.argsort(-parts, kind="stable")[:2]
+    named = [shortened(model.names[place], 24) for place in order if parts[place] >= parts.max() / 2]
+    more = " and others" if (parts >= parts.max() / 2).sum() > len(named) else ""
+    return f"mostly {', '.join(named)}{more}" if len(parts) > 1 else named[0]
+
+
 def picture(label: str, height: int, parts: object) -> Html:
     """Return a picture as wide as all are."""
     return element("svg", parts, viewBox=f"0 0 {WIDTH} {height}", role="img", aria_label=label)
@@ -137,7 +138,7 @@ def _in_units(points: Floats, model: Model) -> Floats:
         return np.clip(points / model.units, -_FAR, _FAR)
 
 
-def _shares(model: Model) -> Floats:
+def shares_of(model: Model) -> Floats:
     """Return the weights as shares of their sum."""
     weights = model.weights / max(float(model.weights.max()), 1e-300)
     return weights / max(float(weights.sum()), 1e-300)

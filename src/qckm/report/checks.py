@@ -34,9 +34,9 @@ class Check:
 def check(model: Model, sample: Floats | None) -> list[Check]:
     """Look at everything that is known of a model; what is not known is left out."""
     facts = model.facts
-    found = [_believed(facts), _explained(model), _inertia(facts), _clipped(facts), _skipped(facts), _sizes(model)]
+    found = [_inertia(facts), _believed(facts), _explained(model), _clipped(facts), _skipped(facts), _sizes(model)]
     if sample is not None and len(sample) > 5 * len(model.centers):
-        found.insert(0, _beside_kmeans(model, sample))
+        found.insert(1, _beside_kmeans(model, sample))
     return [one for one in found if one is not None]
 
 
@@ -59,9 +59,12 @@ def _beside_kmeans(model: Model, sample: Floats) -> Check | None:
         ratio = float((distances**2).sum() / rival.inertia) if rival.inertia > 0 else 1.0
     if not np.isfinite(ratio):
         return None
-    words = (
-        f"On a sample of {len(sample):,} rows the centroids' squared error is {ratio:.3f} times that of k-means fitted "
-        "to that very sample (best of 5)."
+    more = ratio - 1
+    # The best of 5 runs may be worse than these centroids: a ratio below 1 says nothing but that.
+    words = f"On a sample of {len(sample):,} rows, k-means of these rows themselves (best of 5 runs) finds " + (
+        "nothing better."
+        if more < 0.0005
+        else f"centroids whose squared error is smaller: ours is {more:.1%} above it."
     )
     return Check(_graded(ratio, 1.06, 1.25), "Beside k-means", words)
 
@@ -92,7 +95,9 @@ def _inertia(facts: dict[str, object]) -> Check | None:
     if total is None or error is None or total <= 0 or error < 0:
         return None
     share = error / total
-    words = f"About {total:.4g} over all rows, give or take {share:.1%} (a standard error), as the sketch tells it."
+    # 95 % of a normal distribution lie within 1.96 standard errors.
+    low, high = max(0.0, total - 1.96 * error), total + 1.96 * error
+    words = f"{total:.4g} over all rows, estimated from the sketch; 95 % interval: {low:.4g} to {high:.4g}."
     return Check(_graded(share, 0.1, 0.5), "Sum of squared distances", words)
 
 

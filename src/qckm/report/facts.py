@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from qckm.common.arrays import Floats
 from qckm.common.text import format_value, shortened
 
 # No count of rows or bytes is larger, and Python's integers know no end.
@@ -31,6 +34,22 @@ def count(value: object) -> str:
     """Return a number of things in words."""
     known = number(value)
     return words(value) if known is None else f"{known:,.0f}"
+
+
+def aligned(values: Floats) -> list[str]:
+    """Return the numbers of a column with the same number of decimals: three digits of the largest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> aligned(np.array([12.345, -0.000982])), aligned(np.array([1e7, 2.0]))
+    (['12.3', '0.0'], ['1.00e+07', '2.00e+00'])
+    """
+    largest = float(np.abs(values).max())
+    if not 1e-3 <= largest < 1e6:
+        return [f"{value:.2e}" if value else "0" for value in values]
+    decimals = max(0, 2 - int(np.floor(np.log10(largest))))
+    return [f"{value:z.{decimals}f}" for value in values]
 
 
 def percent(share: float, digits: int = 1) -> str:

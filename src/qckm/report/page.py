@@ -10,8 +10,8 @@ import qckm
 from qckm.common.arrays import Floats
 from qckm.common.text import format_bytes
 from qckm.models import Model
-from qckm.report import charts, checks
-from qckm.report.facts import amount, count, number, percent, words
+from qckm.report import charts, checks, heat_map
+from qckm.report.facts import aligned, amount, count, number, percent, words
 from qckm.report.html import Html, element
 
 _MOST_COLUMNS = 12
@@ -59,23 +59,21 @@ def render(model: Model, sample: Floats | None = None) -> str:
         element("p", _origin(facts), class_="soft"),
         _verdict(checks.check(model, sample)),
         _read(facts, model),
-        element(
-            "div",
-            section("Map", charts.draw_map(shown, sample), _map_words(sample)),
-            section("Profiles", charts.draw_profiles(shown), _profile_words(model)),
-            class_="pair",
-        ),
+        section("Map", charts.draw_map(shown, sample), _map_words(sample)),
+        section("Profiles", _profiles(shown, sample), _profile_words(model, sample)),
         _table(shown, k),
         _method(facts),
         element("p", f"Made by qckm {qckm.__version__}.", class_="soft"),
     ]
-    page = element("html", head(f"qckm: {title}"), element("body", element("main", body)), lang="en")
+    page = element(
+        "html", head(f"qckm: {title}", charts.highlighting(k)), element("body", element("main", body)), lang="en"
+    )
     return f"<!doctype html>\n{page}\n"
 
 
-def head(title: str) -> Html:
-    """Return the head of a page that runs no script and fetches nothing."""
-    style = files("qckm.report").joinpath("style.css").read_text(encoding="utf-8")
+def head(title: str, rules: str = "") -> Html:
+    """Return the head of a page that runs no script and fetches nothing; `rules`, ours alone, extend its style."""
+    style = files("qckm.report").joinpath("style.css").read_text(encoding="utf-8") + rules
     return element(
         "head",
         element("meta", charset="utf-8"),
@@ -142,10 +140,22 @@ def _map_words(sample: Floats | None) -> str:
     return f"The two directions in which the centroids differ most. Areas grow with the clusters' weights.{rows}"
 
 
-def _profile_words(model: Model) -> str:
-    n = model.centers.shape[1]
-    some = f"The {charts.MOST_COLUMNS} of {n} columns that differ most. " if n > charts.MOST_COLUMNS else ""
-    return f"{some}Each axis runs from the least to the greatest centroid of its column. Thick lines: heavy clusters."
+def _profiles(model: Model, sample: Floats | None) -> Html:
+    return element("div", heat_map.draw_heat_map(model, sample), class_="wide", tabindex=0)
+
+
+def _profile_words(model: Model, sample: Floats | None) -> str:
+    k, n = model.centers.shape
+    many = k > heat_map.MOST_LINES
+    notes = [
+        f"The {heat_map.MOST_LINES} heaviest of {k} clusters." if many else "",
+        f"The {heat_map.MOST_COLUMNS} of {n} columns that differ most." if n > heat_map.MOST_COLUMNS else "",
+        "Colours: how many standard deviations a centroid is above (blue) or below (orange) the mean of all rows.",
+        "Numbers: the centroids, in data units." if heat_map.has_numbers(n) else "",
+        "" if sample is not None else "The deviations are those that the clusters tell.",
+        "Point at a cluster, or go to it with the Tab key, to see it alone everywhere on this page.",
+    ]
+    return " ".join(filter(None, notes))
 
 
 def _table(model: Model, k: int) -> Html:
@@ -153,7 +163,8 @@ def _table(model: Model, k: int) -> Html:
     spreads = bool(np.any(model.spreads > 0))
     head = ["cluster", "weight", *(["spread"] if spreads else []), *(model.names[place] for place in columns)]
     lines = [element("tr", [element("th", name) for name in head])]
-    for place_, center in enumerate(model.centers):
+    written = [aligned(model.centers[:, place]) for place in columns]
+    for place_ in range(len(model.centers)):
         weight = float(model.weights[place_])
         bar = 4 * (weight / max(float(model.weights.max()), 1e-12))
         swatch = element("span", class_="swatch", style=f"background:{charts.color(place_)}")
@@ -161,9 +172,9 @@ def _table(model: Model, k: int) -> Html:
             [swatch, place_],
             [percent(weight), element("span", class_="bar", style=f"width:{bar:.2f}rem")],
             *([f"{model.spreads[place_]:.3g}"] if spreads else []),
-            *(f"{center[place]:.3g}" for place in columns),
+            *(numbers[place_] for numbers in written),
         ]
-        lines.append(element("tr", [element("td", cell) for cell in cells]))
+        lines.append(element("tr", [element("td", cell) for cell in cells], class_=charts.mark(place_), tabindex=0))
     notes = [
         f"{len(model.centers)} of {k} clusters; the model file has all." if len(model.centers) < k else "",
         f"{len(columns)} of {len(model.names)} columns; the model file has all."

@@ -7,7 +7,6 @@ built in memory.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from typing import Any
@@ -18,6 +17,7 @@ import numpy.typing as npt
 from qckm.common import foreign_files
 from qckm.common.arrays import Array
 from qckm.common.atomic import updating, write_atomically
+from qckm.common.digest import sha256
 from qckm.errors import FileError, QckmError
 from qckm.kernels.reference import ARITHMETIC, STRUCTURED_ARITHMETIC
 from qckm.operator import signatures
@@ -30,7 +30,7 @@ from qckm.sketch.writing import EXTENDED, HEADER_LIMIT, MAGIC, PREAMBLE, VERSION
 
 __all__ = ["dumps", "load", "loads", "save", "updating"]
 
-_CHECKSUM = hashlib.sha256().digest_size
+_CHECKSUM = 32  # bytes of a SHA-256
 _LARGEST = 1 << 48  # of any count in a header: keeps sizes far from overflow
 
 
@@ -119,7 +119,7 @@ def _split(data: bytes) -> tuple[dict[str, Any], memoryview]:
         raise FileError(
             f"Expected {start + size + _CHECKSUM} bytes, as the header says, got {len(data)}: damaged or cut."
         )
-    if hashlib.sha256(data[:-_CHECKSUM]).digest() != data[-_CHECKSUM:]:
+    if sha256(data[:-_CHECKSUM]).digest() != data[-_CHECKSUM:]:
         raise FileError("The checksum does not match: the file is damaged.")
     return header, memoryview(data)[start : start + size]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import struct
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from qckm.common import foreign_files
 from qckm.common.arrays import Array
+from qckm.common.digest import sha256
 from qckm.errors import FileError
 from qckm.kernels.reference import STRUCTURED_ARITHMETIC, TABLE_SIZE
 from qckm.operator import signatures
@@ -83,7 +83,7 @@ def dumps(sketch: Sketch) -> bytes:
     parts = [PREAMBLE.pack(MAGIC, EXTENDED if extensions else VERSION, len(text)), text]
     parts += [arrays[name].astype(kind).tobytes() for name, kind, _ in layout(header)]
     body = b"".join(parts)
-    return body + hashlib.sha256(body).digest()
+    return body + sha256(body).digest()
 
 
 def layout(header: dict[str, Any]) -> list[tuple[str | tuple[str, str], str, tuple[int, ...]]]:

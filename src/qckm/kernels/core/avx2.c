@@ -11,6 +11,8 @@
 #define MM_VECTOR __m256i
 #define MM(f) _mm256_##f
 #define EVERYWHERE(v) _mm256_broadcastsi128_si256(v)
+#define ROUND(type) _mm256_round_##type
+#define SELECT(type) _mm256_blendv_##type
 #define BLEND(even, odd) _mm256_blend_epi16(even, odd, 0xAA)
 #include "vectors.h"
 

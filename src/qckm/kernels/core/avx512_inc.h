@@ -7,6 +7,7 @@
 #define MM_VECTOR __m512i
 #define MM(f) _mm512_##f
 #define EVERYWHERE(v) _mm512_broadcast_i32x4(v)
+#define ROUND(type) _mm512_roundscale_##type
 #define BLEND(even, odd) _mm512_mask_blend_epi16(0xAAAAAAAA, even, odd)
 #include "vectors.h"
 

@@ -2,8 +2,8 @@
  * Rows to codes, for one number type: REAL, of which a vector holds REALS; NAMED(x) is x for that type. A code is
  * rint(x * inverse) - origin within +-32767: exact but for the rounding, ties to even (docs/arithmetic.md).
  *
- * Rows of at least a vector are coded one after the other, the last vector of each overlapping the one before. Shorter
- * ones must be contiguous, and are coded as one sequence in which features repeat after a period.
+ * Contiguous rows are coded as one sequence, in which features repeat after a period of whole vectors. Rows with gaps
+ * between, which are of at least a vector, are coded one after the other; the last vector of each overlaps the one before.
  */
 typedef REAL NAMED(reals) __attribute__((vector_size(VECTOR_BYTES)));
 typedef NAMED(integer) NAMED(masks) __attribute__((vector_size(VECTOR_BYTES)));
@@ -12,15 +12,31 @@ typedef int16_t NAMED(halves) __attribute__((vector_size(2 * REALS)));
 
 INLINE NAMED(reals) NAMED(choose)(NAMED(masks) mask, NAMED(reals) yes, NAMED(reals) no)
 {
+#if defined(SELECT)
+    return SELECTED(no, yes, (NAMED(reals))mask);
+#else
     return (NAMED(reals))(((NAMED(masks))yes & mask) | ((NAMED(masks))no & ~mask));
+#endif
+}
+
+/* The nearest whole numbers, ties to even. */
+INLINE NAMED(reals) NAMED(round)(NAMED(reals) x)
+{
+#if defined(ROUND)
+    return ROUNDED(x);
+#else
+    /* The sum has no room for a fraction: it is rounded as sums are, ties to even. Larger numbers have no fraction. */
+    const NAMED(reals) none = {0}, magic = NAMED(choose)(x < none, none - WHOLE, none + WHOLE);
+    return NAMED(choose)((x < WHOLE) & (x > -WHOLE), x + magic - magic, x);
+#endif
 }
 
 /* Code a vector; bounds are narrowed to what was seen, and what was clipped is marked. */
 INLINE void NAMED(code_vector)(const char *from, const REAL *inverse, const REAL *origin, REAL *lower, REAL *upper,
     int16_t *codes, NAMED(masks) *clipped)
 {
-    const NAMED(reals) least = (REAL)-QCKM_CODE_LIMIT - (NAMED(reals)){0}, greatest = -least, none = {0};
-    NAMED(reals) x, scale, start, low, high, scaled, magic, steps, within;
+    const NAMED(reals) least = (REAL)-QCKM_CODE_LIMIT - (NAMED(reals)){0}, greatest = -least;
+    NAMED(reals) x, scale, start, low, high, steps, within;
     NAMED(words) wide;
     NAMED(halves) narrow;
     memcpy(&x, from, sizeof x);
@@ -28,10 +44,7 @@ INLINE void NAMED(code_vector)(const char *from, const REAL *inverse, const REAL
     memcpy(&start, origin, sizeof x);
     memcpy(&low, lower, sizeof x);
     memcpy(&high, upper, sizeof x);
-    scaled = x * scale;
-    /* The sum has no room for a fraction: it is rounded as sums are, ties to even. Larger numbers have no fraction. */
-    magic = NAMED(choose)(scaled < none, none - WHOLE, none + WHOLE);
-    steps = NAMED(choose)((scaled < WHOLE) & (scaled > -WHOLE), scaled + magic - magic, scaled) - start;
+    steps = NAMED(round)(x * scale) - start;
     within = NAMED(choose)(steps > least, steps, least); /* of a NaN, the least */
     within = NAMED(choose)(within < greatest, within, greatest);
     *clipped |= within != steps;
@@ -69,7 +82,7 @@ static int NAMED(code)(const qckm_coding *coding, const qckm_room *room, const c
     REAL *const lower = room->lower, *const upper = room->upper;
     NAMED(masks) clipped = {0};
     int any = 0;
-    if (n >= REALS) {
+    if (row_bytes != n * (int64_t)sizeof(REAL) || !coding->whole) {
         for (int64_t r = 0; r < rows; r++, data += row_bytes, codes += n) {
             for (int64_t k = 0; k < n; k += REALS) {
                 const int64_t at = k + REALS <= n ? k : n - REALS;

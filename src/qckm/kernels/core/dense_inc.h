@@ -6,32 +6,42 @@
  * The frequencies of an octave are twice those of the one below, and so is the projection: that of the lowest is
  * shifted, and a dither of the octave's own added.
  */
-INLINE void project(const qckm_kernel *kernel, const int16_t *codes, int64_t panel, const int32_t *dither, tile phases)
+
+/* Add the products of a pair of features; the first begins at the dither. */
+INLINE void project_pair(
+    const int16_t *codes, int64_t n, const int16_t *frequencies, int first, const words *dither, tile phases)
+{
+    shorts loaded[VECTORS];
+    UNROLL
+    for (int v = 0; v < VECTORS; v++) {
+        loaded[v] = (shorts)load(frequencies + 2 * v * LANES);
+        HOLD(loaded[v]);
+    }
+    UNROLL
+    for (int r = 0; r < QCKM_TILE_ROWS; r++) {
+        const shorts pair = (shorts)splat(pair_at(codes + r * n));
+        UNROLL
+        for (int v = 0; v < VECTORS; v++) {
+            phases[r][v] = multiply_add(first ? dither[v] : phases[r][v], pair, loaded[v]);
+        }
+    }
+}
+
+INLINE void project(const qckm_kernel *kernel, const int16_t *codes, int64_t panel, const words *dither, tile phases)
 {
     const int64_t n = kernel->n, pairs = kernel->pairs;
     const int16_t *frequencies = kernel->frequencies + panel * pairs * 2 * WIDTH;
+    project_pair(codes, n, frequencies, 1, dither, phases);
+    for (int64_t k = 1; k < pairs; k++) {
+        project_pair(codes + 2 * k, n, frequencies + k * 2 * WIDTH, 0, dither, phases);
+    }
+}
+
+INLINE void load_panel(const int32_t *from, words vectors[VECTORS])
+{
     UNROLL
     for (int v = 0; v < VECTORS; v++) {
-        const words start = dither ? load(dither + v * LANES) : splat(0);
-        UNROLL
-        for (int r = 0; r < QCKM_TILE_ROWS; r++) {
-            phases[r][v] = start;
-        }
-    }
-    for (int64_t k = 0; k < pairs; k++, frequencies += 2 * WIDTH) {
-        shorts loaded[VECTORS];
-        UNROLL
-        for (int v = 0; v < VECTORS; v++) {
-            loaded[v] = (shorts)load(frequencies + 2 * v * LANES);
-        }
-        UNROLL
-        for (int r = 0; r < QCKM_TILE_ROWS; r++) {
-            const shorts pair = (shorts)splat(pair_at(codes + r * n + 2 * k));
-            UNROLL
-            for (int v = 0; v < VECTORS; v++) {
-                phases[r][v] = multiply_add(phases[r][v], pair, loaded[v]);
-            }
-        }
+        vectors[v] = load(from + v * LANES);
     }
 }
 
@@ -39,10 +49,11 @@ INLINE void sum_dense(const qckm_kernel *kernel, int kind, int paired, const int
 {
     for (int64_t panel = 0; panel < kernel->panels; panel++) {
         int64_t *const first = sums + panel * WIDTH, *const second = first + kernel->width;
-        words counters[2][VECTORS] = {{{0}}};
+        words counters[2][VECTORS] = {{{0}}}, dither[VECTORS];
+        load_panel(kernel->dither + panel * WIDTH, dither);
         for (int64_t r = 0; r < rows; r += QCKM_TILE_ROWS) {
             tile phases;
-            project(kernel, codes + r * kernel->n, panel, kernel->dither + panel * WIDTH, phases);
+            project(kernel, codes + r * kernel->n, panel, dither, phases);
             measure(kind, paired, phases, kernel->table, counters);
         }
         drain(kind, paired, counters, first, second);
@@ -52,12 +63,13 @@ INLINE void sum_dense(const qckm_kernel *kernel, int kind, int paired, const int
 INLINE void sum_octaves(const qckm_kernel *kernel, int kind, int paired, const int16_t *codes, int64_t rows, int64_t *sums)
 {
     const int octaves = (int)kernel->octaves;
+    const words none[VECTORS] = {{0}};
     for (int64_t panel = 0; panel < kernel->panels; panel++) {
         words counters[QCKM_MOST_OCTAVES][2][VECTORS];
         memset(counters, 0, sizeof counters);
         for (int64_t r = 0; r < rows; r += QCKM_TILE_ROWS) {
             tile lowest;
-            project(kernel, codes + r * kernel->n, panel, NULL, lowest);
+            project(kernel, codes + r * kernel->n, panel, none, lowest);
             for (int octave = 0; octave < octaves; octave++) {
                 const int32_t *dither = kernel->dither + (octave * kernel->panels + panel) * WIDTH;
                 tile phases;
@@ -82,10 +94,12 @@ static void store_dense(const qckm_kernel *kernel, const int16_t *codes, int64_t
     int64_t row_bytes)
 {
     for (int64_t panel = 0; panel < kernel->panels; panel++) {
+        words dither[VECTORS];
+        load_panel(kernel->dither + panel * WIDTH, dither);
         for (int64_t r = 0; r < rows; r += QCKM_TILE_ROWS) {
             const int64_t at = panel * (WIDTH / 8) + r * row_bytes;
             tile phases;
-            project(kernel, codes + r * kernel->n, panel, kernel->dither + panel * WIDTH, phases);
+            project(kernel, codes + r * kernel->n, panel, dither, phases);
             store_tile_bits(phases, kernel->paired, first + at, second + at, row_bytes);
         }
     }

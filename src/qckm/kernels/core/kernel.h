@@ -14,9 +14,10 @@ enum {
     QCKM_MOST_OCTAVES = 15
 };
 
-/* What codes of features are made with, for one number type: of a vector's length if there are fewer features. */
+/* What codes of features are made with, for one number type. */
 typedef struct {
-    int64_t period; /* numbers after which features repeat in contiguous rows; n unless that is less than a vector */
+    int64_t period; /* numbers after which features repeat at the same places of vectors, in contiguous rows; or n … */
+    int whole; /* … where this is 0, as the period would be so long that it leaves the first-level cache */
     void *inverse, *origin; /* (period) */
 } qckm_coding;
 

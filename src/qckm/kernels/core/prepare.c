@@ -48,16 +48,21 @@ void qckm_release(qckm_kernel *kernel)
     }
 }
 
+/* Of numbers: five arrays of them are within 32 kB, in float32. */
+enum { LONGEST_PERIOD = 1024 };
+
 static int64_t gcd(int64_t a, int64_t b)
 {
     return b ? gcd(b, a % b) : a;
 }
 
-/* Fill in what codes are made with, repeated over whole vectors of so many numbers where rows are shorter. */
+/* Fill in what codes are made with, repeated over whole vectors of so many numbers. */
 static int lay_out_coding(qckm_coding *coding, const qckm_spec *spec, int64_t numbers, int single)
 {
     const int64_t n = spec->n, size = single ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
-    coding->period = n < numbers ? n * numbers / gcd(n, numbers) : n;
+    const int64_t period = n * numbers / gcd(n, numbers);
+    coding->whole = n < numbers || period <= LONGEST_PERIOD;
+    coding->period = coding->whole ? period : n;
     coding->inverse = allocate_zeros(coding->period * size);
     coding->origin = allocate_zeros(coding->period * size);
     if (!coding->inverse || !coding->origin) {

@@ -15,7 +15,8 @@ typedef struct {
     qckm_room room;
     char *buffer; /* rows of other numbers, or with gaps between, as contiguous ones */
     int16_t *codes, *chosen; /* (most rows, n) */
-    int64_t *sums; /* (2, width) */
+    int64_t *sums; /* (2, width): of rows whose contributions are not in the total yet */
+    int64_t summed, at_origin; /* how many these rows are, and how many of them only fill up tiles */
     int64_t abreast; /* rows whose codes are added up side by side: of few features, a vector of codes or more */
     int64_t *moments; /* (2, abreast, n): sums of codes and of their squares, over a block */
     uint8_t *halves; /* of bits: (2, most rows, half_bytes) */
@@ -35,9 +36,9 @@ static void close_workspace(workspace *work)
 static int is_direct(const qckm_kernel *kernel, const qckm_rows *rows, int single)
 {
     const int64_t n = kernel->n, size = single ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
-    const int64_t period = single ? kernel->singles.period : kernel->doubles.period;
+    const int64_t numbers = single ? kernel->set->lanes : kernel->set->lanes / 2;
     return rows->number == (single ? QCKM_FLOAT32 : QCKM_FLOAT64) && (n == 1 || rows->feature_bytes == size)
-        && (period == n || rows->row_bytes == n * size);
+        && (n >= numbers || rows->row_bytes == n * size);
 }
 
 static int open_workspace(workspace *work, const qckm_kernel *kernel, const qckm_rows *rows, int weighted, int bits)
@@ -66,6 +67,9 @@ static int open_workspace(workspace *work, const qckm_kernel *kernel, const qckm
         || (weighted && !work->chosen) || (bits ? !work->halves : !work->sums || !work->moments)) {
         close_workspace(work);
         return 0;
+    }
+    if (work->sums) {
+        memset(work->sums, 0, 2 * (size_t)kernel->width * sizeof *work->sums);
     }
     for (int64_t k = 0; k < period; k++) {
         if (work->single) {
@@ -216,6 +220,9 @@ static void add_across(const int16_t *codes, int64_t times, int64_t width, int64
 /* Add the codes of rows and their squares, so many times each, to the sums of the features. */
 static void add_moments(const qckm_kernel *kernel, workspace *work, const int16_t *codes, int64_t rows, int shift, qckm_summary *summary)
 {
+    if (!summary->codes) {
+        return;
+    }
     const int64_t n = kernel->n, width = n * work->abreast;
     int64_t *const sums = work->moments, *const squares = sums + width;
     memset(sums, 0, 2 * (size_t)width * sizeof *sums);
@@ -231,25 +238,31 @@ static void add_moments(const qckm_kernel *kernel, workspace *work, const int16_
     }
 }
 
-/* Add the contributions of coded rows, so many times each: rows at the origin fill up the last tile, and are taken off. */
-static void add_codes(const qckm_kernel *kernel, workspace *work, int16_t *codes, int64_t rows, int shift, qckm_summary *summary)
+/* Sum up coded rows in the workspace: rows at the origin fill up the last tile. */
+static void sum_codes(const qckm_kernel *kernel, workspace *work, int16_t *codes, int64_t rows)
 {
     const int64_t filled = (rows + QCKM_TILE_ROWS - 1) / QCKM_TILE_ROWS * QCKM_TILE_ROWS;
-    int64_t *const total = summary->total;
-    const int64_t lowest = kernel->m / kernel->octaves, wide = kernel->width / kernel->octaves;
-    if (summary->codes) {
-        add_moments(kernel, work, codes, rows, shift, summary);
-    }
     memset(codes + rows * kernel->n, 0, (size_t)((filled - rows) * kernel->n) * sizeof *codes);
-    memset(work->sums, 0, 2 * (size_t)kernel->width * sizeof *work->sums);
     kernel->set->sum(kernel, codes, filled, work->room.scratch, work->sums);
-    for (int64_t j = 0; j < kernel->measurements; j++) {
-        const int64_t half = j / kernel->m, frequency = j % kernel->m;
-        const int64_t found = work->sums[half * kernel->width + frequency / lowest * wide + frequency % lowest];
-        const int64_t value = kernel->kind == QCKM_BITS ? filled - 2 * found : found;
-        /* In unsigned numbers, which may wrap: whether the sum fits is known to whoever counts the rows. */
-        total[j] = (int64_t)((uint64_t)total[j] + ((uint64_t)(value - (filled - rows) * kernel->at_origin[j]) << shift));
+    work->summed += filled;
+    work->at_origin += filled - rows;
+}
+
+/* Add the workspace's sums to a total, shifted, and clear them; what rows at the origin contributed is taken off. */
+static void add_sums(const qckm_kernel *kernel, workspace *work, int shift, int64_t *total)
+{
+    const int64_t lowest = kernel->m / kernel->octaves, wide = kernel->width / kernel->octaves;
+    for (int64_t part = 0; part < kernel->measurements / lowest; part++) { /* an octave, at one of both dithers */
+        for (int64_t j = 0; j < lowest; j++) {
+            const int64_t found = work->sums[part * wide + j], place = part * lowest + j;
+            const int64_t value = kernel->kind == QCKM_BITS ? work->summed - 2 * found : found;
+            /* In unsigned numbers, which may wrap: whether the sum fits is known to whoever counts the rows. */
+            const uint64_t added = (uint64_t)(value - work->at_origin * kernel->at_origin[place]) << shift;
+            total[place] = (int64_t)((uint64_t)total[place] + added);
+        }
     }
+    memset(work->sums, 0, 2 * (size_t)kernel->width * sizeof *work->sums);
+    work->summed = work->at_origin = 0;
 }
 
 /* A whole weight is a sum of powers of two: rows that have a bit set in their weight make up a sum of their own. */
@@ -268,7 +281,9 @@ static void add_weighted(const qckm_kernel *kernel, workspace *work, const int64
             }
             kept += weights[r] != 0;
         }
-        add_codes(kernel, work, work->chosen, chosen, bit, summary);
+        add_moments(kernel, work, work->chosen, chosen, bit, summary);
+        sum_codes(kernel, work, work->chosen, chosen);
+        add_sums(kernel, work, bit, summary->total);
     }
 }
 
@@ -295,9 +310,11 @@ int64_t qckm_sum(const qckm_kernel *kernel, const qckm_rows *rows, const int64_t
             add_weighted(kernel, &work, weights + first, height, summary);
         } else {
             summary->count += height;
-            add_codes(kernel, &work, work.codes, kept, 0, summary);
+            add_moments(kernel, &work, work.codes, kept, 0, summary);
+            sum_codes(kernel, &work, work.codes, kept);
         }
     }
+    add_sums(kernel, &work, 0, summary->total);
     add_bounds(&work, kernel, summary);
     close_workspace(&work);
     return wrong;

@@ -3,16 +3,22 @@
 #define REALS LANES
 #define WHOLE 8388608.0f /* 2^23: from here on, a float32 has no fraction */
 #define NAMED(name) single_##name
+#define ROUNDED(x) ROUND(ps)(x, 8) /* ties to even */
+#define SELECTED(no, yes, mask) SELECT(ps)(no, yes, mask)
 typedef int32_t single_integer;
 #include "coding_inc.h"
 #undef REAL
 #undef REALS
 #undef WHOLE
 #undef NAMED
+#undef ROUNDED
+#undef SELECTED
 #define REAL double
 #define REALS (LANES / 2)
 #define WHOLE 4503599627370496.0 /* 2^52 */
 #define NAMED(name) double_##name
+#define ROUNDED(x) ROUND(pd)(x, 8)
+#define SELECTED(no, yes, mask) SELECT(pd)(no, yes, mask)
 typedef int64_t double_integer;
 #include "coding_inc.h"
 
