@@ -272,7 +272,7 @@ def _fit_anew(task: Task, truth: Fit, rng: np.random.Generator) -> Fit:
     if truth.octave is not None:
         return _widened(task, model, best, truth.octave, rng)[0]
     own = search.fit(best[0], LONG, "own")
-    return Fit(model, _frugal(model, Attempt(best[0], own, np.inf, True)), None, True)
+    return Fit(model, _frugal(model, Attempt(best[0], own, np.inf, True, 0.0, True)), None, True)
 
 
 def _redrawn(sketch: Sketch, clean: Floats, rng: np.random.Generator) -> Sketch:
