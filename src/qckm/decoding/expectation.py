@@ -194,3 +194,8 @@ def inertia_error(model: SketchModel, mixture: Mixture, centers: Floats, rng: np
         basis, roots = _basis(tangents / sizes[:, np.newaxis])
         left = left - model.contributions(drawn[some]) @ (np.concatenate(moved) / sizes @ roots @ basis)
     return float(left.std() / np.sqrt(model.count)) * model.spread**2
+
+
+def leaves_out_much(model: SketchModel, width: float) -> bool:
+    """Return whether harmonics that a model leaves out are more than too little to care, of clusters of a width."""
+    return model.unseen(width) * model.energy() > _slight(model)

@@ -20,7 +20,7 @@ The centroids are believed, or not, for a reason that is told:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -115,9 +115,11 @@ def fit_gaussians(task: Task, sketch: Sketch) -> Gaussians:
     """Fit K Gaussians to a sketch at one scale, and densities of more where these do not explain it."""
     from qckm.decoding.attempts import begin_at, choose_n_axes, search_from_scratch  # SciPy takes its time to import
     from qckm.decoding.density import fit_densities
+    from qckm.decoding.expectation import leaves_out_much
     from qckm.decoding.fitting import Problem
     from qckm.decoding.search import Search
     from qckm.decoding.sketch_model import SketchModel
+    from qckm.decoding.waves import MORE_HARMONICS
 
     model = SketchModel.of(sketch, task.spread)
     (rng,) = spawn(task.random_state, 1)
@@ -128,6 +130,11 @@ def fit_gaussians(task: Task, sketch: Sketch) -> Gaussians:
         attempt = search_from_scratch(search, model, task.n_clusters, n_axes, task.n_init)
     else:
         attempt = begin_at(search, model, model.to_points(task.start), n_axes)
+    width = float(attempt.equal.widths[0])
+    if not attempt.explained and leaves_out_much(model, width):  # the clusters are narrow, beside their distances
+        model = SketchModel.of(sketch, task.spread, MORE_HARMONICS[model.waves.step])
+        search = replace(search, problem=replace(problem, waves=model.waves))
+        attempt = begin_at(search, model, attempt.equal.points, n_axes, width)
     densities = [] if attempt.explained else fit_densities(search, task.n_clusters, n_axes)
     return Gaussians(model, attempt, densities, search.n_evaluations)
 

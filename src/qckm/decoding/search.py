@@ -156,9 +156,15 @@ class Search:
         return left
 
     def draw_starts(self, count: int) -> Floats:
-        """Draw points where the data are."""
-        drawn = self.mean + self.deviation * self.rng.standard_normal((count, self.mean.size))
-        return self._within(drawn)
+        """Draw points where the data are, every second one further away: few rows may be many deviations from the rest.
+
+        How far is not known, up to the ends of the box: the logarithm of the distance is uniform.
+        """
+        reach = np.maximum(self.problem.upper - self.mean, self.mean - self.problem.lower)
+        seen = self.deviation > 0
+        furthest = np.max(reach[seen] / self.deviation[seen], initial=1.0)
+        further = furthest ** (self.rng.random((count, 1)) * self.rng.integers(2, size=(count, 1)))
+        return self._within(self.mean + further * self.deviation * self.rng.standard_normal((count, self.mean.size)))
 
     def climb(self, residual: Floats, starts: Floats, sharpest: float) -> Floats:
         """Return the places that correlate best with the residual among those reached from the starts, best first."""
