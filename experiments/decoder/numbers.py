@@ -42,9 +42,8 @@ STEERS = {
     "selection": ["_LEAST_WIDTH", "_ABOVE"],
     "sketch_model": ["_SHARE_AT_ZERO"],
     "task": ["_LEAST_ROWS"],
-    "scale": ["_FEW", "_MANY_CLUSTERS", "_MANY_FEATURES", "_OF_FEW", "_OF_PLENTY",
-              "_OF_PURE_TONES", "_FIRST_ROWS", "_MOST_APART", "_LEAST_APART", "_OF_ALL_ROWS",
-              "_LEAST_SHARE_OF_SPACING", "_REACH_OF_ONE", "_REACH", "_SHARE_BEYOND", "_FURTHER"],
+    "scale": ["_FEW", "_MANY_CLUSTERS", "_MANY_FEATURES", "_OF_FEW", "_OF_PLENTY", "_OF_PURE_TONES", "_APART",
+              "_REACH", "_SHARE_BEYOND", "_FURTHER"],
     "frequency_count": ["_USUAL", "_ENOUGH"],
 }  # fmt: skip
 EFFORT = {
@@ -68,8 +67,8 @@ EFFORT = {
     "scale": ["_RUNS"],
     "frequency_count": ["_MOST_COMPONENTS"],
 }
-# In line: those of scale.py steer, too (the least m, and the quantiles of distances).
-STEERS_IN_LINE = {("frequency_count", "choose_n_frequencies"), ("scale", "_spacing")}
+# In line: the least m steers, too.
+STEERS_IN_LINE = {("frequency_count", "choose_n_frequencies")}
 ORDINARY = {0, 1, 2, 0.5, -1}
 
 

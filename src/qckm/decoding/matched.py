@@ -124,7 +124,8 @@ def fit_gaussians(task: Task, sketch: Sketch) -> Gaussians:
     model = SketchModel.of(sketch, task.spread)
     (rng,) = spawn(task.random_state, 1)
     problem = Problem(model.waves, model.to_points(task.lower), model.to_points(task.upper))
-    search = Search(problem, model.n_measurements, model.mean, model.deviation, rng, PATIENCE * task.n_init)
+    furthest = model.furthest(problem.lower, problem.upper)
+    search = Search(problem, model.n_measurements, model.mean, model.deviation, rng, PATIENCE * task.n_init, furthest)
     n_axes = choose_n_axes(search, task.n_clusters)
     if task.start is None:
         attempt = search_from_scratch(search, model, task.n_clusters, n_axes, task.n_init)

@@ -106,6 +106,16 @@ class SketchModel:
         """Return ‖z‖², without what the noise of a private sketch adds to it."""
         return float((self.waves.z[:, : self.n_frequencies] ** 2).sum()) - self.added * self.n_measurements
 
+    def furthest(self, lower: Floats, upper: Floats) -> float:
+        """Return how many deviations some rows of a box are from the mean; 1 where Gaussian rows would be as far.
+
+        The largest of N Gaussian numbers is about √(2 ln N) deviations from their mean.
+        """
+        seen = self.deviation > 0
+        reach = np.maximum(upper - self.mean, self.mean - lower)[seen] / self.deviation[seen]
+        furthest = float(reach.max(initial=1.0))
+        return furthest if furthest**2 > 2 * np.log(max(self.count, 2)) else 1.0
+
     def unseen(self, width: float) -> float:
         """Return which share of their energy round clusters of a width have in harmonics that the model leaves out."""
         if self.signature.is_pure_tone:
