@@ -25,7 +25,8 @@ from qckm.operator import signatures
 from qckm.operator.laws import Law, get_law
 from qckm.planning.scale import choose_law
 
-CASES = [("near_and_far", n, 8) for n in (2, 3, 5, 10)] + [("groups", n, 9) for n in (2, 5)] + [("gaussians", 10, 10)]
+CASES = [("near_and_far", 2, 8), ("near_and_far", 5, 8), ("groups", 2, 9), ("groups", 5, 9), ("gaussians", 10, 10)]
+CASES += [("near_and_far", 3, 8), ("near_and_far", 10, 8)]
 HEADER = ("data", "n", "K", "signature", "seed", "law", "sse", "flagged")
 # As planning/scale.py has it.
 SCALES_APART = 2.5
@@ -69,7 +70,10 @@ def trial(case: tuple[str, int, int], signature: str, seed: int) -> list[tuple[o
         ).fit(X)  # fmt: skip
         ratio = sse(X, km.cluster_centers_) / best.inertia_
         lines.append((name, n, K, signature, seed, label, f"{ratio:.4g}", not km.converged_))
-    print(f"{name} n={n} {signature} seed {seed}: " + ", ".join(f"{x[5]} {x[6]}{'*' * bool(x[7])}" for x in lines))
+    print(
+        f"{name} n={n} {signature} seed {seed}: " + ", ".join(f"{x[5]} {x[6]}{'*' * bool(x[7])}" for x in lines),
+        flush=True,
+    )
     return lines
 
 
@@ -81,8 +85,10 @@ def main() -> None:
     warnings.simplefilter("ignore")  # failures are what is counted here
     with threadpool_limits(1):
         jobs = product(args.signatures, range(args.trials), CASES)
-        lines = [line for signature, seed, case in jobs for line in trial(case, signature, seed)]
-    keep("spread", HEADER, lines)
+        lines: list[tuple[object, ...]] = []
+        for signature, seed, case in jobs:
+            lines += trial(case, signature, seed)
+            keep("spread", HEADER, lines)
 
 
 if __name__ == "__main__":

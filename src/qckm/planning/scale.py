@@ -1,8 +1,9 @@
 """Choosing m and the law, and from a pilot, a few thousand rows looked at once and not kept, the scale and origin.
 
 The rule: sketch at frequencies of a radian or somewhat less a cluster's standard deviation, which a k-means of the
-pilot estimates, or lower ones where clusters are far apart: harmonics see what is near. The rule is equivariant: data shifted and rescaled give the scale
-and origin shifted and rescaled, up to the rounding below, and a row of weight w counts as w equal rows.
+pilot estimates, or lower ones where clusters are far apart: harmonics see what is near. It is equivariant: data shifted
+and rescaled give the scale and origin shifted and rescaled, up to the rounding below, and a row of weight w counts as w
+equal rows.
 """
 
 from __future__ import annotations
