@@ -32,6 +32,8 @@ PROBLEMS = [
     ("no_clusters", 2, 20),
 ]
 PROBLEMS += [("gaussians", 10, 10), ("breast_cancer", 6, 8), ("groups", 2, 9)]
+# The last two problems are those that the numbers of the scale are for.
+PROBLEMS += [("near_and_far", 5, 8), ("far_apart", 2, 20)]
 NUMBERS = {
     "attempts": ["EFFORT", "MOST_AXES"],
     "calibration": ["RIDGE", "_TOLERANCE"],
@@ -41,15 +43,21 @@ NUMBERS = {
     "matched": ["WIDER"],
     "search": ["STARTS", "STAGES", "STEPS", "STRIDE", "SHARE", "BRIEF", "IDLE", "GAIN"],
     "sketch_model": ["_SHARE_AT_ZERO"],
+    "scale": ["_FEW", "_OF_FEW", "_OF_PLENTY", "_APART", "_REACH", "_SHARE_BEYOND", "_FURTHER"],
+    "frequency_count": ["_USUAL"],
 }
+# Modules of these are in qckm.decoding, except for:
+PLACES = {"scale": "qckm.planning.scale", "frequency_count": "qckm.operator.frequency_count"}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=4)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--modules", nargs="+", default=list(NUMBERS), help="whose numbers to change")
     args = parser.parse_args()
-    changes = [("", "", 1.0)] + [(m, name, by) for m, names in NUMBERS.items() for name in names for by in (0.5, 2.0)]
+    numbers = [(module, name) for module in args.modules for name in NUMBERS[module]]
+    changes = [("", "", 1.0)] + [(*number, by) for number in numbers for by in (0.5, 2.0)]
     seeds = range(FIRST_SEED, FIRST_SEED + args.trials)
     jobs = [(change, problem, seed) for change, problem, seed in product(changes, PROBLEMS, seeds)]
     with ProcessPoolExecutor(args.jobs, max_tasks_per_child=None) as pool:
@@ -59,7 +67,8 @@ def main() -> None:
         means[change] = np.mean([e for (c, _, _), e in zip(jobs, excess, strict=True) if c == change], axis=0)
     usual = means.pop(("", "", 1.0))
     print(f"excess of the SSE, all numbers as they are: with rows {usual[0]:.4f}, from the sketch alone {usual[1]:.4f}")
-    with (RESULTS.parent / "constants.csv").open("w", newline="") as file:
+    which = "" if args.modules == list(NUMBERS) else "-" + "-".join(args.modules)
+    with (RESULTS.parent / f"constants{which}.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["module", "number", "times", "with_rows", "sketch_alone"])
         writer.writerow(["", "as it is", 1, *(f"{value:.4f}" for value in usual)])
@@ -77,9 +86,9 @@ def _excess(job: tuple[tuple[str, str, float], tuple[str, int, int], int]) -> tu
         warnings.simplefilter("ignore")
         best = KMeans(K, n_init=5, random_state=seed).fit(rows).inertia_
         if module:
-            place = importlib.import_module(f"qckm.decoding.{module}")
+            place = importlib.import_module(PLACES.get(module, f"qckm.decoding.{module}"))
             usual = getattr(place, name)
-            setattr(place, name, type(usual)(by * usual) or type(usual)(1))
+            setattr(place, name, _times(by, usual))
         try:
             for init in ("auto", "sketch"):
                 km = qckm.CompressiveKMeans(K, init=init, compute_labels=False, random_state=seed).fit(rows)
@@ -88,6 +97,14 @@ def _excess(job: tuple[tuple[str, str, float], tuple[str, int, int], int]) -> tu
             if module:
                 setattr(place, name, usual)
     return found[0], found[1]
+
+
+def _times(by: float, usual: object) -> object:
+    """Return a number changed, or a law and its radians."""
+    if isinstance(usual, tuple):
+        law, radians = usual
+        return law, by * radians
+    return type(usual)(by * usual) or type(usual)(1)
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ STEERS = {
     "task": ["_LEAST_ROWS"],
     "scale": ["_FEW", "_MANY_CLUSTERS", "_MANY_FEATURES", "_OF_FEW", "_OF_PLENTY", "_OF_PURE_TONES", "_APART",
               "_REACH", "_SHARE_BEYOND", "_FURTHER"],
-    "frequency_count": ["_USUAL", "_ENOUGH"],
+    "frequency_count": ["_USUAL", "_ENOUGH", "_LEAST"],
 }  # fmt: skip
 EFFORT = {
     "attempts": ["EFFORT"],
@@ -67,8 +67,6 @@ EFFORT = {
     "scale": ["_RUNS"],
     "frequency_count": ["_MOST_COMPONENTS"],
 }
-# In line: the least m steers, too.
-STEERS_IN_LINE = {("frequency_count", "choose_n_frequencies")}
 ORDINARY = {0, 1, 2, 0.5, -1}
 
 
@@ -101,8 +99,7 @@ def _numbers(module: str) -> Iterator[Number]:
             yield from _named(name, statement)
         else:
             for line, value, context in _in_line(statement, ""):
-                kind = "steers" if (name, context) in STEERS_IN_LINE else "arithmetic"
-                yield Number(name, line, f"in line: {context}", value, kind)
+                yield Number(name, line, f"in line: {context}", value, "arithmetic")
 
 
 def _named(module: str, statement: ast.Assign) -> Iterator[Number]:
