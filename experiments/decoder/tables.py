@@ -132,9 +132,13 @@ def many_trials(count: int) -> Iterator[Trial]:
 def apart_trials(count: int) -> Iterator[Trial]:
     cases = [("far_apart", n, K) for n, K in ((1, 20), (2, 20), (2, 100), (3, 20), (5, 50), (10, 10), (20, 10))]
     cases += [("no_clusters", n, K) for n, K in ((2, 20), (2, 50), (5, 50))]
-    cases += [("near_and_far", n, 8) for n in (3, 5, 10)] + [("groups", n, 9) for n in (2, 5, 10)]
     how = [("one-bit", "sketch"), ("exponential", "sketch"), ("one-bit", "auto")]
     return _seeded([Trial(*case, 5.0, *some) for case, some in product(cases, how)], count)
+
+
+def near_trials(count: int) -> Iterator[Trial]:
+    cases = [("near_and_far", n, 8) for n in (2, 3, 5, 10)] + [("groups", n, 9) for n in (2, 5, 10)]
+    return _seeded([Trial(*case, 5.0) for case in cases], count)
 
 
 def show_ratios(done: Done) -> None:
@@ -250,6 +254,7 @@ EXPERIMENTS = {
     "order": Experiment(order_trials, show_ratios),
     "many": Experiment(many_trials, show_ratios),
     "apart": Experiment(apart_trials, show_ratios),
+    "near": Experiment(near_trials, show_ratios),
     "scale": Experiment(scale_trials, show_scale),
     "cost": Experiment(cost_trials, show_cost),
     "verdict": Experiment(no_trials, show_verdict),

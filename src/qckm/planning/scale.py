@@ -9,6 +9,7 @@ equal rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from qckm.common.arrays import Floats
 from qckm.common.blas import one_thread
 from qckm.common.budget import kmeans_runs
 from qckm.kernels.reference import CODE_LIMIT, TURN
+from qckm.operator.drawing import ONE_OF
 from qckm.operator.frequency_count import choose_n_frequencies
 from qckm.operator.laws import get_law
 from qckm.operator.signatures import Signature
@@ -40,11 +42,10 @@ _RUNS = 10
 # Clusters much tighter than their distances would make a scale at which a search sees nothing: neighbours are no more
 # than so many scales apart. A kernel of one scale is 4 % of its height there, so that it still pulls.
 _APART = 2.5
-# How many scales from its origin an operator reaches: CODE_LIMIT steps, at each of which the highest frequency turns by
-# CODE_LIMIT / TURN. A component is up to 4 times its root mean square in 99 frequencies of 100, of up to a hundred
-# features; the others are lowered (operator/drawing.py). Steps are powers of two, which may halve the reach.
-_REACH = CODE_LIMIT**2 * (2 * np.pi / TURN) / (2 * 4)
-# All but this share of the pilot should lie within.
+# The deviation assumed is no less than this share of what distances would be if clusters were spread evenly: groups of
+# near clusters, far from each other, would otherwise be needles in a haystack.
+_LEAST_SHARE_OF_SPACING = 0.15
+# All but this share of the pilot should lie where an operator reaches.
 _SHARE_BEYOND = 0.01
 # Rows go so many times further than those of the pilot: Gaussian tails of 10⁹ rows go 6.1 deviations, of 5000 rows 3.7.
 _FURTHER = 2.0
@@ -69,12 +70,13 @@ def choose_settings(
     centers, within = _cluster(pilot, n_clusters, rng)
     total = pilot.deviation()
     if total == 0:  # one distinct row: any scale will do, but it should be of the data's size
-        within = total = float(np.abs(pilot.rows).max()) or 1.0
+        total = float(np.abs(pilot.rows).max()) or 1.0
+    within = max(within, _LEAST_SHARE_OF_SPACING * total / n_clusters ** (1 / n))
     # No scale that follows distances is larger than that of all rows as one cluster: a few rows may be far away.
     of_a_cluster, of_all_rows = (deviation * np.sqrt(n) / radians for deviation in (within, total))
     apart = min(_spacing(centers) / _APART, of_all_rows)
     # Rounded, as the origin is: a k-means whose last bits depend on the processor must not give another operator.
-    scale = _round_to_bits(max(of_a_cluster, apart, _distance(pilot) / _REACH))
+    scale = _round_to_bits(max(of_a_cluster, apart, _distance(pilot) / _scales_reached(n)))
     grid = np.ldexp(0.5, int(np.frexp(scale)[1]) - 2)
     origin = np.rint(pilot.mean() / grid) * grid
     extent = _FURTHER * np.abs(pilot.rows - origin).max(axis=0)
@@ -144,6 +146,17 @@ def _distance(pilot: Pilot) -> float:
     order = np.argsort(distances, kind="stable")
     within = np.cumsum(pilot.weights[order])
     return float(distances[order[np.searchsorted(within, (1 - _SHARE_BEYOND) * within[-1])]])
+
+
+def _scales_reached(n: int) -> float:
+    """Return how many scales from its origin an operator of n features reaches at least.
+
+    It reaches CODE_LIMIT steps, at each of which the highest frequency turns by CODE_LIMIT / TURN. Components along the
+    features are normal, with a mean square of one over the scale's; the one frequency in a hundred that is too high is
+    lowered (operator/drawing.py). Steps are powers of two, which may halve the reach.
+    """
+    highest = NormalDist().inv_cdf(1 - 1 / (2 * n * ONE_OF))
+    return CODE_LIMIT**2 * (2 * np.pi / TURN) / (2 * highest)
 
 
 def _round_to_bits(value: float, bits: int = 7) -> float:
