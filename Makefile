@@ -8,7 +8,7 @@ CORE := CMakeLists.txt $(wildcard src/qckm/kernels/core/*.[ch])
 CODE := conftest.py src tests experiments examples benchmarks docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-engines test-dask test-spark test-ray check format lint types strict test-sanitizers test-wheel test-lowest test-browser test-gpu test-cortex-m0 test-targets kills fuzz mutants experiments sensor-cost bench bench-gpu paper paper-quick docs pictures clean
+.PHONY: help demo test test-engines test-dask test-spark test-ray check format lint types strict test-sanitizers test-wheel test-lowest test-browser test-gpu test-cortex-m0 test-targets kills fuzz mutants experiments sensor-cost bench bench-gpu paper paper-quick docs figures pictures clean
 
 help:  ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -120,10 +120,14 @@ $(VENV)/.docs-ready: $(READY)
 	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	touch $@
 
-docs: $(VENV)/.docs-ready  ## build the site in docs/_build/html, offline, warnings as errors, and check its links
-	rm -rf docs/_build docs/gallery
+docs: $(VENV)/.docs-ready  ## build the site in docs/_build/html, offline, warnings as errors, and check its links and spelling
+	$(BIN)/codespell README.md CHANGELOG.md CONTRIBUTING.md docs experiments benchmarks examples src
+	rm -rf docs/_build docs/gallery docs/tutorials
 	$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build/html
 	$(BIN)/python docs/check_site.py docs/_build/html
+
+figures: $(READY)  ## fill in the figures of README and docs from the committed results
+	$(BIN)/python docs/figures
 
 pictures: $(READY)  ## draw the pictures of docs/how-it-works.md again
 	$(BIN)/python docs/pictures.py
@@ -137,4 +141,4 @@ bench: $(READY)  ## measure speed against peers, with targets; rewrites benchmar
 	$(BIN)/python -m benchmarks.growth
 
 clean:  ## remove what make made
-	rm -rf $(VENV) .venv-lowest .venv-mutants mutants demo-output build dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-mutants mutants demo-output build dist docs/_build docs/gallery docs/tutorials .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""Check a built site: every internal link and anchor leads somewhere, and no page needs the network to be shown.
+"""Check a built site: links and anchors lead somewhere, pictures are described, no page needs the network to be shown.
 
 python docs/check_site.py docs/_build/html
 """
@@ -20,6 +20,7 @@ class Page(HTMLParser):
         self.anchors: set[str] = set()
         self.links: set[str] = set()
         self.loads: set[str] = set()
+        self.undescribed: set[str] = set()
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -30,6 +31,8 @@ class Page(HTMLParser):
             self.links.add(values["href"] or "")
         if tag in ("img", "script", "source", "iframe") and values.get("src"):
             self.loads.add(values["src"] or "")
+        if tag == "img" and not values.get("alt") and "_thumb" not in (values.get("src") or ""):  # a title is below it
+            self.undescribed.add(values.get("src") or "")
         if tag == "link" and values.get("rel") in ("stylesheet", "icon", "preload", "modulepreload"):
             self.loads.add(values.get("href") or "")
 
@@ -47,6 +50,7 @@ def problems(site: Path) -> list[str]:
     for path in pages:
         page, name = read(path), path.relative_to(site)
         out += [f"{name} loads {load}" for load in page.loads if urlsplit(load).scheme in ("http", "https")]
+        out += [f"{name} shows {picture} without a description" for picture in sorted(page.undescribed)]
         for link in sorted(page.links | page.loads):
             parts = urlsplit(link)
             if parts.scheme or link.startswith("//"):

@@ -19,7 +19,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "gallery/**/*.ipynb", "sg_execution_times.rst", "gallery/sg_execution_times.rst"]
+exclude_patterns = ["_build", "gallery/**/*.ipynb", "tutorials/**/*.ipynb", "**sg_execution_times.rst", "figures"]
 
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
@@ -30,8 +30,8 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 
 sphinx_gallery_conf = {
-    "examples_dirs": "../examples/gallery",
-    "gallery_dirs": "gallery",
+    "examples_dirs": ["../examples/tutorials", "../examples/gallery"],
+    "gallery_dirs": ["tutorials", "gallery"],
     "filename_pattern": "plot_",
     "abort_on_example_error": True,
     "download_all_examples": False,
@@ -48,7 +48,7 @@ html_static_path = ["_static"]
 html_css_files = ["qckm.css"]
 html_theme_options = {
     "logo": {"text": "qckm"},
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 6,
     "navbar_persistent": [],
     "navbar_end": ["search-button", "theme-switcher"],
     "show_toc_level": 2,

@@ -17,6 +17,7 @@ LAYERS = [
     "operator",
     "export",
     "sources",
+    "clustering",
     "sketch",
     "sensor",
     "privacy",
@@ -98,3 +99,18 @@ print("ok")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "ok", done.stderr
+
+
+def test_a_fit_on_the_command_line_waits_for_neither_scikit_learn_nor_scipy(tmp_path):
+    """They take a second or two to import, which is longer than the fit."""
+    code = """
+import sys
+import numpy as np
+from qckm.cli import run
+rng = np.random.default_rng(0)
+np.save("rows.npy", 9 * rng.integers(0, 2, (500, 2)) + rng.normal(size=(500, 2)))
+status = run(["fit", "rows.npy", "-k", "4", "-o", "model.json"])
+print(status, sorted({"sklearn", "scipy", "pandas"} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.stdout.splitlines()[-1] == "0 []", done.stderr

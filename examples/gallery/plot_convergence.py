@@ -1,6 +1,6 @@
 """
-Rows add up to certainty
-========================
+More rows, less noise
+=====================
 
 A sketch of N rows differs from that of endlessly many by its sampling noise, which falls as N^(−1/2), and which the
 sketch itself knows: it is how decoders can tell a good match from a bad one.

@@ -27,7 +27,7 @@ def rows_of(hour):
 
 
 # %%
-# The operator is drawn once. Its scale is given, for there is no pilot of a day that has not begun.
+# The operator is drawn once. Its scale is given, because there is no pilot of a day that has not begun.
 operator = qckm.SketchOperator.draw(
     n_features=2, n_frequencies=60, scale=1.2, law="concentrated-radius", random_state=0
 )

@@ -53,3 +53,9 @@ def test_too_few_or_uneven_parts_are_refused(op):
         qckm.compare(sessions(op, 0, 3), sessions(op, 1, 3))
     with pytest.raises(SketchError, match="about as many rows"):
         qckm.compare(sessions(op, 0, 8), sessions(op, 1, 8, size=20))
+
+
+def test_a_part_that_is_there_twice_is_refused(op):
+    a, b = sessions(op, 0, 5), sessions(op, 1, 5)
+    with pytest.raises(SketchError, match="in parts 2 and 8 of 10: was a file given twice"):
+        qckm.compare(a, [*b[:2], a[1], *b[3:]])

@@ -59,3 +59,8 @@ def test_too_few_frequencies_are_refused_or_flagged():
 def test_more_components_than_columns_are_refused():
     with pytest.raises(RowsError, match="n_components"):
         qckm.CompressivePCA(7).fit(rows_of(100))
+
+
+def test_one_row_has_no_variance():
+    with pytest.raises(DecodeError, match=r"one row .* has no variance"):
+        qckm.CompressivePCA(random_state=0).fit(np.ones((1, 3)))

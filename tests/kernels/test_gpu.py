@@ -116,8 +116,8 @@ def test_octaves_are_measured(rows):
 
 
 def test_the_nearest_centroids_are_those_of_the_cpu(rows):
+    from qckm.clustering.nearest import nearest
     from qckm.kernels.cuda.row_kernels import nearest_on_gpu
-    from qckm.models.nearest import nearest
 
     centers = np.random.default_rng(2).normal(size=(7, 5))
     labels, squares = nearest(rows, centers)

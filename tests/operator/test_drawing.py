@@ -190,3 +190,9 @@ def test_octaves_are_dense_and_so_is_the_seeded_law():
     drawn, note = draw(request(2, 50), "seeded", arrangement="dense")
     assert note.startswith("seeded ")
     assert drawn.frequency_codes.shape == (2, 50)
+
+
+def test_frequencies_that_memory_does_not_hold_are_refused_before_they_are_drawn(monkeypatch):
+    monkeypatch.setenv("QCKM_MEMORY", "1G")
+    with pytest.raises(OperatorError, match=r"400000000 frequencies of 2 features takes about 19\.2 GB of memory"):
+        drawing.draw(request(n=2, m=400_000_000), LAWS["gaussian"], "dense", 1, np.random.default_rng(0))

@@ -76,7 +76,9 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         ctx.exit()
 
 
-@click.group(cls=Verbs, help=f"{EXAMPLES}\nK-means of data nobody can keep, from a sketch of a few kilobytes.")
+@click.group(
+    cls=Verbs, help=f"{EXAMPLES}\nK-means for data you can't store, move or re-read, from a sketch of a few kilobytes."
+)
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Say the version.")
 def cli() -> None:
     """Hold the verbs."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
 # What brings libraries with threads of their own, when it is imported.
-_BRINGS_LIBRARIES = ("scipy.linalg", "sklearn.cluster")
+_BRINGS_LIBRARIES = ("scipy.linalg", "sklearn.mixture")
 
 
 def one_thread() -> Any:

@@ -9,8 +9,13 @@ import contextlib
 import os
 import re
 
+from qckm.common.text import format_bytes
 from qckm.errors import QckmError
 
+# What a file or a number may ask for without being asked: its size says nothing of it.
+_MOST = 6 << 30
+# So little is not worth a question: where it is not free, the system makes it so.
+_LITTLE = 1 << 28
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _CGROUPS = "/sys/fs/cgroup"
 
@@ -30,6 +35,18 @@ def free() -> int | None:
     """Return how many bytes a process can get: of the machine, of its container, of its own limits; None if unknown."""
     known = [bytes_ for bytes_ in (_of_machine(), _of_container(), _of_process()) if bytes_ is not None]
     return max(0, min(known)) if known else None
+
+
+def lacking(needed: int) -> str | None:
+    """Return in words why so many bytes may not be taken, more than are free or than is usual; None if they may."""
+    if needed <= _LITTLE:
+        return None
+    asked, there = wanted(), free()
+    most = asked if asked is not None else min(_MOST, _MOST if there is None else there)
+    if needed <= most:
+        return None
+    known = "" if there is None else f" ({format_bytes(there)} are free)"
+    return f"takes about {format_bytes(needed)} of memory, and {format_bytes(most)} are allowed{known}"
 
 
 def _of_machine() -> int | None:

@@ -3,66 +3,47 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
-from functools import cache
-from typing import Any
 
 import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.decoding.loops import Descent, Rules
 from qckm.decoding.waves import Misfit, Waves
-from qckm.kernels import library
-
-_POINTER, _INT64, _DOUBLE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
+from qckm.kernels.calling import Struct, call, fields, floats
 
 
-class _Struct(ctypes.Structure):
-    """A structure that keeps alive the arrays it points to."""
-
-    def __init__(self, *values: float | Floats) -> None:
-        self.held = [value for value in values if isinstance(value, np.ndarray)]
-        super().__init__(*(value.ctypes.data if isinstance(value, np.ndarray) else value for value in values))
+class _Waves(Struct):
+    _fields_ = fields(integers="n m n_harmonics step", arrays="frequencies phases halves harmonics z")
 
 
-def _fields(**kinds: str) -> list[tuple[str, Any]]:
-    """Return the fields of a structure, several of a type in one word."""
-    types = {"integers": _INT64, "arrays": _POINTER, "numbers": _DOUBLE}
-    return [(name, types[kind.split("_")[0]]) for kind, names in kinds.items() for name in names.split()]
+class _Clusters(Struct):
+    _fields_ = fields(integers="K r", arrays="points weights widths axes")
 
 
-class _Waves(_Struct):
-    _fields_ = _fields(integers="n m n_harmonics step", arrays="frequencies phases halves harmonics z")
+class _Slopes(Struct):
+    _fields_ = fields(arrays="points weights widths axes")
 
 
-class _Clusters(_Struct):
-    _fields_ = _fields(integers="K r", arrays="points weights widths axes")
+class _Rules(Struct):
+    _fields_ = fields(integers="iterations every", numbers="gain least slope")
 
 
-class _Slopes(_Struct):
-    _fields_ = _fields(arrays="points weights widths axes")
+class _Descent(Struct):
+    _fields_ = fields(integers="size", arrays="x low high", numbers="value", integers_after="evaluations")
 
 
-class _Rules(_Struct):
-    _fields_ = _fields(integers="iterations every", numbers="gain least slope")
+class _Fitting(Struct):
+    _fields_ = fields(integers="K r free", numbers="evenness", arrays="widths")
 
 
-class _Descent(_Struct):
-    _fields_ = _fields(integers="size", arrays="x low high", numbers="value", integers_after="evaluations")
-
-
-class _Fitting(_Struct):
-    _fields_ = _fields(integers="K r free", numbers="evenness", arrays="widths")
-
-
-class _Ascent(_Struct):
-    _fields_ = _fields(integers="S steps", numbers="stride", arrays="residual damping lower upper points values slopes")
+class _Ascent(Struct):
+    _fields_ = fields(integers="S steps", numbers="stride", arrays="residual damping lower upper points values slopes")
 
 
 def atoms(waves: Waves, points: Floats, widths: Floats, axes: Floats) -> Floats:
     """Return the atoms (K, 2, m) of clusters."""
     out = np.empty((len(points), 2, waves.phases.size))
-    _call("qckm_atoms", _waves(waves), _clusters(points, widths, widths, axes), out)
+    call("qckm_atoms", _waves(waves), _clusters(points, widths, widths, axes), out)
     return out
 
 
@@ -70,7 +51,7 @@ def misfit(waves: Waves, points: Floats, weights: Floats, widths: Floats, axes: 
     """Return how far clusters are from explaining a sketch."""
     slopes = [np.empty(part.shape) for part in (points, weights, widths, axes)]
     value = ctypes.c_double()
-    _call("qckm_misfit", _waves(waves), _clusters(points, weights, widths, axes), _Slopes(*slopes), value)
+    call("qckm_misfit", _waves(waves), _clusters(points, weights, widths, axes), _Slopes(*slopes), value)
     return Misfit(value.value, *slopes)
 
 
@@ -87,16 +68,16 @@ def ascend(
     """Climb to where the first harmonic correlates with a damped residual."""
     reached = np.array(points, np.float64, order="C")
     values, slopes = np.empty(len(points)), np.empty(points.shape)
-    given = (_floats(part) for part in (residual, damping, lower, upper))
+    given = (floats(part) for part in (residual, damping, lower, upper))
     ascent = _Ascent(len(points), steps, stride, *given, reached, values, slopes)
-    _call("qckm_ascend", _waves(waves), ascent)
+    call("qckm_ascend", _waves(waves), ascent)
     return reached, values, slopes
 
 
 def correlation(waves: Waves, point: Floats) -> tuple[float, Floats]:
     """Return ⟨a, z⟩ / ‖a‖ of the atom of a point (n,) of no width, a pure tone, and its gradient."""
     value, slopes = ctypes.c_double(), np.empty(point.shape)
-    _call("qckm_correlation", _waves(waves), _floats(point), slopes, value)
+    call("qckm_correlation", _waves(waves), floats(point), slopes, value)
     return value.value, slopes
 
 
@@ -113,49 +94,29 @@ def fit(
     """Fit K clusters with r axes each and so many free widths."""
     widths = np.array(widths, np.float64)
     descent = _descent(start, low, high)
-    _call("qckm_fit", _waves(waves), _Fitting(*sizes, evenness, widths), _Rules(*rules), descent)
+    call("qckm_fit", _waves(waves), _Fitting(*sizes, evenness, widths), _Rules(*rules), descent)
     return _ended(descent), widths
 
 
 def match(waves: Waves, start: Floats, low: Floats, high: Floats, rules: Rules) -> Descent:
     """Move a point (n,) to where its atom correlates best with z."""
     descent = _descent(start, low, high)
-    _call("qckm_match", _waves(waves), _Rules(*rules), descent)
+    call("qckm_match", _waves(waves), _Rules(*rules), descent)
     return _ended(descent)
-
-
-@cache
-def _function(name: str) -> Callable[..., int]:
-    """Return a function of the library, whose arguments are all pointers."""
-    function: Callable[..., int] = getattr(library.load(), name)
-    return function
-
-
-def _call(name: str, *arguments: Any) -> None:
-    pointers = (
-        _POINTER(argument.ctypes.data) if isinstance(argument, np.ndarray) else ctypes.byref(argument)
-        for argument in arguments
-    )
-    if _function(name)(*pointers):
-        raise MemoryError("not enough memory to decode")
-
-
-def _floats(array: Floats) -> Floats:
-    return np.ascontiguousarray(array, np.float64)
 
 
 def _waves(waves: Waves) -> _Waves:
     frequencies, phases, halves, harmonics, step, z = waves
-    given = (_floats(part) for part in (frequencies, phases, halves, harmonics, z))
+    given = (floats(part) for part in (frequencies, phases, halves, harmonics, z))
     return _Waves(*frequencies.shape, len(harmonics), step, *given)
 
 
 def _clusters(points: Floats, weights: Floats, widths: Floats, axes: Floats) -> _Clusters:
-    return _Clusters(*axes.shape[:2], *(_floats(part) for part in (points, weights, widths, axes)))
+    return _Clusters(*axes.shape[:2], *(floats(part) for part in (points, weights, widths, axes)))
 
 
 def _descent(start: Floats, low: Floats, high: Floats) -> _Descent:
-    return _Descent(start.size, np.array(start, np.float64), _floats(low), _floats(high), 0.0, 0)
+    return _Descent(start.size, np.array(start, np.float64), floats(low), floats(high), 0.0, 0)
 
 
 def _ended(descent: _Descent) -> Descent:

@@ -5,7 +5,6 @@ The points are rows, where there are any, or drawn from Gaussians that were fitt
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -13,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from qckm.clustering.kmeans import kmeans
+from qckm.clustering.nearest import nearest
 from qckm.common.arrays import Floats
 from qckm.common.budget import kmeans_runs
 from qckm.decoding.calibration import Solution, solve
@@ -104,11 +105,9 @@ class Cloud:
 
     def nearest(self, centers: Floats) -> tuple[npt.NDArray[np.intp], Floats]:
         """Return which of some centres (K, n) is the nearest of each point, and the squared distance in units, (P,)."""
-        from sklearn.metrics import pairwise_distances_argmin_min
-
         units = self.sketch.operator.units
-        which, distances = pairwise_distances_argmin_min(self.points / units, centers / units, metric="sqeuclidean")
-        return which, distances
+        labels, squares = nearest(self.points / units, centers / units, n_jobs=1)
+        return labels.astype(np.intp), squares
 
     def inertia(self, centers: Floats) -> float:
         """Return the mean squared distance to the nearest of some centres."""
@@ -144,19 +143,8 @@ def _kmeans(
         from qckm.decoding.gpu_kmeans import cluster_on_gpu
 
         return cluster_on_gpu(rows, weights, n_clusters, starts, n_fresh, int(rng.integers(2**31)), gpu)
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
-
-    runs = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters
-        for start in starts:
-            runs.append(KMeans(n_clusters, init=start, n_init=1).fit(rows, None, weights))
-        if n_fresh:
-            seed = int(rng.integers(2**31))
-            runs.append(KMeans(n_clusters, n_init=n_fresh, random_state=seed).fit(rows, None, weights))
-    best = min(runs, key=lambda run: run.inertia_)
-    return best.cluster_centers_, best.labels_.astype(np.int64)
+    best = kmeans(rows, weights, n_clusters, n_fresh, rng, starts)
+    return best.centers, best.labels.astype(np.int64)
 
 
 def choose_size(n_clusters: int) -> int:

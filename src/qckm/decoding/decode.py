@@ -145,9 +145,6 @@ def warn_of_clipping(sketch: Sketch) -> None:
 
 def _run(task: Task) -> Clustering:
     require_room(task.sketch.operator.n_features, task.sketch.operator.n_frequencies)
-    import scipy.optimize  # noqa: F401  # here: these bring threads of their own, which are to be one, too
-    import sklearn.cluster  # noqa: F401
-
     with one_thread():
         found = DECODERS[task.decoder](task)
     if found.converged is False:

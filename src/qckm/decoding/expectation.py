@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from qckm.clustering.nearest import nearest
 from qckm.common.arrays import Floats
 from qckm.decoding.fitting import Mixture
 from qckm.decoding.room import require_memory
@@ -61,7 +62,7 @@ def expected_misfit(model: SketchModel, mixture: Mixture, shared_width: bool, rn
     """Return what to expect of a mixture that was fitted with widths of their own, or a shared one.
 
     Of thousands of unknowns, at tens of thousands of frequencies, it would take gigabytes to tell. Then nothing is left
-    to chance: clusters have to explain the sketch but for what is too little to care.
+    to chance: clusters have to explain the sketch except for what is too little to matter.
     """
     slight = _slight(model)
     if _too_many(model, mixture):
@@ -95,7 +96,7 @@ def _too_many(model: SketchModel, mixture: Mixture) -> bool:
 
 
 def _tangents(model: SketchModel, mixture: Mixture, shared_width: bool) -> Floats:
-    """Return how the mixture's sketch changes with each unknown, (unknowns, 2·m), but for factors."""
+    """Return how the mixture's sketch changes with each unknown, (unknowns, 2·m), up to factors."""
     waves, (points, widths, axes) = model.waves, mixture.shape
     base = atoms(waves, points, widths, axes)
     weights = mixture.weights[:, np.newaxis, np.newaxis]
@@ -168,15 +169,13 @@ def inertia_error(model: SketchModel, mixture: Mixture, centers: Floats, rng: np
     space so that Tᵀh is how the mean distance changes with each unknown. The mean distance of the rows follows their
     own noise. Rows that are further away than usual are so in both: what is left is the mean of d − h·f over the rows.
     """
-    from sklearn.metrics import pairwise_distances_argmin_min
-
     K, r, n = mixture.axes.shape
     which = np.arange(_ROWS_A_CLUSTER * K) % K
     around, along = rng.standard_normal((len(which), n)), rng.standard_normal((len(which), r))
     wide = np.sqrt(mixture.widths[which])[:, np.newaxis] * around
     drawn = mixture.points[which] + wide + np.einsum("ir,irn->in", along, mixture.axes[which])
-    nearest, distances = pairwise_distances_argmin_min(drawn, centers, metric="sqeuclidean")
-    slopes = 2 * (drawn - centers[nearest])
+    labels, distances = nearest(drawn, centers, n_jobs=1)
+    slopes = 2 * (drawn - centers[labels])
 
     def mean(values: Floats) -> Floats:  # over the draws of each cluster, (K,)
         return np.bincount(which, values) / _ROWS_A_CLUSTER

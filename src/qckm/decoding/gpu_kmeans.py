@@ -1,4 +1,4 @@
-"""Weighted k-means on a GPU, all runs side by side: what scikit-learn's KMeans does, for many clusters and points."""
+"""Weighted k-means on a GPU, all runs side by side: what clustering/kmeans.py does, for many clusters and points."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qckm.clustering.kmeans import ITERATIONS, TOLERANCE
 from qckm.common.arrays import Floats
 from qckm.kernels.cuda.device import cupy
 
-# As scikit-learn has them: iterations at most, and the share of the variance below which centroids no longer move.
-_ITERATIONS, _TOLERANCE = 300, 1e-4
 # Distances that are held at a time.
 _MOST_DISTANCES = 1 << 28
 
@@ -83,7 +82,7 @@ def _lloyd(points: Any, weights: Any, centers: Any) -> tuple[Any, Any, Any]:
     spread = float(((points - points.mean(axis=0)) ** 2).mean())
     weighted = module.concatenate([points * weights[:, np.newaxis], weights[:, np.newaxis]], axis=1)
     offsets = (module.arange(runs) * n_clusters)[:, np.newaxis]
-    for _ in range(_ITERATIONS):
+    for _ in range(ITERATIONS):
         labels = _squares(points, centers).argmin(axis=2)
         places = (labels + offsets).ravel()
         sums = module.stack(
@@ -94,7 +93,7 @@ def _lloyd(points: Any, weights: Any, centers: Any) -> tuple[Any, Any, Any]:
         moved = module.where(heavy > 0, sums[..., :n] / module.maximum(heavy, 1e-300), centers)
         shift = float(((moved - centers) ** 2).sum(axis=(1, 2)).max())
         centers = moved
-        if shift <= _TOLERANCE * spread:
+        if shift <= TOLERANCE * spread:
             break
     squares = _squares(points, centers)
     labels = squares.argmin(axis=2)

@@ -35,7 +35,7 @@ _LEAST_FREEDOM = 0.2
 
 
 class Density(NamedTuple):
-    """Clusters N(c, σ²I + Σ_r v_r v_rᵀ) in data units, but for σ, which is in the operator's units."""
+    """Clusters N(c, σ²I + Σ_r v_r v_rᵀ) in data units, except σ, which is in the operator's units."""
 
     centers: Floats  # (L, n)
     weights: Floats  # (L,)

@@ -203,6 +203,8 @@ def _require_measurements(sketch: Sketch, n_components: int) -> None:
         raise DecodeError(f"Expected n_components from 1 to the {n} column(s), got {n_components!r}.")
     if not sketch.count > 0:
         raise DecodeError("A sketch of no rows has no principal components: sketch some rows first.")
+    if not sketch.count > 1:
+        raise DecodeError("A sketch of one row (n_samples = 1) has no variance: sketch more rows.")
     unknowns = n * (n_components + 2) - n_components * (n_components - 1) // 2
     if operator.n_measurements < unknowns:
         measurements_each = operator.n_measurements // operator.n_frequencies

@@ -150,7 +150,7 @@ def _moved(mixture: Mixture, here: SketchModel, there: SketchModel) -> Mixture:
 
 
 def _in_model(fitted: Gaussians, model: SketchModel) -> Gaussians:
-    """Return what was fitted to an octave, but for the attempt, which is of the whole sketch, in the latter's model."""
+    """Return what was fitted to an octave, except the attempt, which is of the whole sketch, in the latter's model."""
     moved = [_moved(density, fitted.model, model) for density in fitted.densities]
     return fitted._replace(model=model, densities=moved)
 

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from qckm.common import memory
-from qckm.common.text import format_bytes
 from qckm.errors import DecodeError
 
 # Matrices (n, m) of float64 that a decoder has at a time, at its worst: the frequencies, and as they are being
 # made (measured, for n from 784 to 5000: 3.0), and one to spare.
 _MATRICES = 4
-# What a file may ask for without being asked: its size says nothing of it.
-_MOST = 6 << 30
-# So little is not worth a question: where it is not free, the system makes it so.
-_LITTLE = 1 << 28
 
 
 def require_room(n: int, m: int) -> None:
@@ -22,14 +17,10 @@ def require_room(n: int, m: int) -> None:
 
 def require_memory(needed: int, what: str) -> None:
     """Refuse what takes more bytes than are free, or than a decoder takes unasked."""
-    if needed <= _LITTLE:
-        return
-    asked, free = memory.wanted(), memory.free()
-    most = asked if asked is not None else min(_MOST, _MOST if free is None else free)
-    if needed > most:
-        known = "" if free is None else f" ({format_bytes(free)} are free)"
+    why = memory.lacking(needed)
+    if why is not None:
         raise DecodeError(
-            f"{what} takes about {format_bytes(needed)} of memory, and {format_bytes(most)} are allowed{known}. "
+            f"{what} {why}. "
             "Sketch fewer columns or principal components, or use fewer frequencies (n_frequencies=…); "
             f"or allow more: QCKM_MEMORY={-(-needed // 2**30)}G.",
             about="frequencies",

@@ -44,6 +44,7 @@ def exchange_blocks(
             "of 0.05."
         )
     _require_even(a, b)
+    _require_different(parts)
     totals = np.stack([part.values() * part.count for part in parts])
     counts = np.array([part.count for part in parts], np.float64)
     mean = totals.sum(axis=0) / counts.sum()
@@ -64,6 +65,18 @@ def _require_even(a: Sequence[Sketch], b: Sequence[Sketch]) -> None:
             f"Expected parts of about as many rows in both windows, got {sizes[0]:.0f} and {sizes[1]:.0f}, typically: "
             "only parts that are alike can change sides. Divide the longer window into more parts, or merge parts."
         )
+
+
+def _require_different(parts: Sequence[Sketch]) -> None:
+    """Refuse a part that is there twice: it would be on both sides, or count as two that agree."""
+    first: dict[bytes, int] = {}
+    for number, part in enumerate(parts):
+        other = first.setdefault(part.values().tobytes(), number)
+        if other != number and part.count == parts[other].count:
+            raise SketchError(
+                f"Expected different parts, got the same sums twice, in parts {other + 1} and {number + 1} of "
+                f"{len(parts)}: was a file given twice?"
+            )
 
 
 def _exchanges(parts: int, first: int, possible: int, random_state: int) -> list[npt.NDArray[np.bool_]]:

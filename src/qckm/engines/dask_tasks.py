@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from dask.delayed import Delayed, delayed
 
+from qckm.clustering.nearest import distances
 from qckm.engines.jobs import Block, Job, merge_parts, run_part
 from qckm.models import read_model
-from qckm.models.nearest import distances
 from qckm.sketch import Sketch, files
 from qckm.sources.frame_columns import column_names
 from qckm.sources.rows import as_rows

@@ -72,7 +72,7 @@ class StreamSketch:
         more = engines.sketch(operator, batch, self._columns, on_bad=self._on_bad, usual=operator.feature_names)
         total = self._sketch + more
         notes = {_BATCH: number, _OPERATOR: operator.fingerprint}
-        # Drivers' disks may have no locks; that the file is as it was is seen without, but for the blink of an eye.
+        # Drivers' disks may have no locks. That the file is as it was is then checked without one, a moment before.
         with files.updating(self._path, required=False) as replace:
             if self._saved(operator)[0] != self._batch:
                 raise CheckpointError(

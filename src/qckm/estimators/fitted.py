@@ -11,13 +11,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from qckm.clustering.nearest import distances, nearest
 from qckm.common.arrays import Floats, Rows
 from qckm.decoding.decode import Clustering, Hints, decode_hinted, warn_of_clipping
 from qckm.errors import QckmError, SampleLostWarning, warn
 from qckm.estimators.validation import validate_rows
 from qckm.kernels.placement import computing_on
 from qckm.models import Model
-from qckm.models.nearest import distances, nearest
 from qckm.planning.row_sample import RowSample
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.engine_rows import HeldRows, engine_of, open_held

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from qckm.clustering.nearest import nearest
 from qckm.common import atomic
 from qckm.common.arrays import Floats
 from qckm.decoding.decode import Clustering
 from qckm.decoding.mixture import FittedMixture
 from qckm.errors import FileError
 from qckm.models.gaussian_density import GaussianDensity
-from qckm.models.nearest import nearest
 from qckm.sketch import SketchOperator
 from qckm.sources.rows import as_rows
 

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from qckm.common import memory
 from qckm.common.arrays import Floats
 from qckm.errors import OperatorError
 from qckm.kernels.reference import CODE_LIMIT, TURN
@@ -20,6 +21,8 @@ from qckm.operator.structured import draw_structured, is_faster
 ONE_OF = 100
 # … and structured frequencies, which fit an int32, are rounded by a phase of no more than 0.002·√n with steps so long.
 _LONGEST = 8
+# Matrices (n, m) of float64 that there are at a time, while dense frequencies are drawn and coded.
+_MATRICES = 3
 # The highest frequency that fits an int16, in radians a step.
 _HIGHEST = CODE_LIMIT * (2 * np.pi / TURN)
 
@@ -80,8 +83,19 @@ def code_frequencies(omega: Floats, steps: Floats) -> npt.NDArray[np.int16]:
     return codes.astype(np.int16)
 
 
+def _draw_radians(request: OperatorRequest, law: Law, rng: np.random.Generator) -> Floats:
+    """Draw frequencies (n, m) in radians a data unit, where there is room for them."""
+    why = memory.lacking(_MATRICES * 8 * request.n * request.m)
+    if why is not None:
+        raise OperatorError(
+            f"Drawing {request.m} frequencies of {request.n} features {why}. Look for fewer clusters, or give fewer "
+            "frequencies."
+        )
+    return draw_frequencies(request.n, request.m, request.scale, law, rng) / request.units[:, np.newaxis]
+
+
 def _draw_dense(request: OperatorRequest, law: Law, rng: np.random.Generator) -> Drawn:
-    omega = draw_frequencies(request.n, request.m, request.scale, law, rng) / request.units[:, np.newaxis]
+    omega = _draw_radians(request, law, rng)
     steps, usual = request.steps_up_to(_longest(omega)), request.usual_steps
     while (longer := steps > usual).any():
         too_high = np.abs(omega) * steps[:, np.newaxis] > _HIGHEST
@@ -111,7 +125,7 @@ def _draw_structured(request: OperatorRequest, law: Law, rng: np.random.Generato
 
 
 def _draw_octaves(request: OperatorRequest, law: Law, octaves: int, rng: np.random.Generator) -> Drawn:
-    omega = draw_frequencies(request.n, request.m, request.scale, law, rng) / request.units[:, np.newaxis]
+    omega = _draw_radians(request, law, rng)
     steps = request.usual_steps
     if request.steps is None:
         steps = steps_for(omega, steps, request.steps_up_to(np.inf), octaves)

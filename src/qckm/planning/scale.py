@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from qckm.clustering.kmeans import kmeans
 from qckm.common.arrays import Floats
-from qckm.common.blas import one_thread
 from qckm.common.budget import kmeans_runs
 from qckm.kernels.reference import CODE_LIMIT, TURN
 from qckm.operator.drawing import ONE_OF
@@ -110,8 +110,6 @@ def choose_law(
 
 def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[Floats, float]:
     """Return K centroids of the pilot and the standard deviation around them, in one direction."""
-    from sklearn.cluster import KMeans  # takes seconds to import: only those who need it wait
-
     distinct, n = pilot.rows.shape
     if distinct <= n_clusters:
         return pilot.rows[np.arange(n_clusters) % distinct], 0.0
@@ -119,11 +117,9 @@ def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[F
     mean, size = pilot.mean(), pilot.deviation()
     rows = (pilot.rows - mean) / size
     runs = kmeans_runs(_RUNS, distinct, n, n_clusters)
-    kmeans = KMeans(n_clusters, n_init=runs, random_state=int(rng.integers(2**31)))
-    with one_thread():
-        kmeans.fit(rows, sample_weight=pilot.weights)
-    variance = kmeans.inertia_ / (n * pilot.weights.sum()) * distinct / (distinct - n_clusters)
-    return kmeans.cluster_centers_ * size + mean, float(np.sqrt(variance)) * size
+    best = kmeans(rows, pilot.weights, n_clusters, runs, rng)
+    variance = best.inertia / (n * pilot.weights.sum()) * distinct / (distinct - n_clusters)
+    return best.centers * size + mean, float(np.sqrt(variance)) * size
 
 
 def _spacing(centers: Floats) -> float:
@@ -131,13 +127,11 @@ def _spacing(centers: Floats) -> float:
 
     Clusters much nearer than that are told apart by harmonics (decoding/waves.py), if the signature has any.
     """
-    from scipy.spatial import KDTree
-
     places = np.unique(centers, axis=0)
     if len(places) < 2:
         return 0.0
-    distances = np.asarray(KDTree(places).query(places, k=2)[0])  # to itself, and to the next
-    return float(np.quantile(distances[:, 1], 0.5, method="lower"))
+    distances = [np.partition(np.linalg.norm(places - place, axis=1), 1)[1] for place in places]  # the first is its own
+    return float(np.quantile(distances, 0.5, method="lower"))
 
 
 def _distance(pilot: Pilot) -> float:

@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
+from qckm.clustering.kmeans import kmeans
 from qckm.common.arrays import Floats
-from qckm.common.blas import one_thread
 from qckm.decoding.decode import POOR_FIT
 from qckm.models import Model
 from qckm.report.facts import amount, number, percent
@@ -47,8 +47,6 @@ def worst(checks: list[Check]) -> Grade:
 
 def _beside_kmeans(model: Model, sample: Floats) -> Check | None:
     """Compare with k-means of the sample itself, which may keep rows: the rival where that is allowed."""
-    from sklearn.cluster import KMeans
-
     with np.errstate(over="ignore", invalid="ignore"):
         rows = (sample - sample.mean(axis=0)) / model.units
         _, distances = model.nearest(sample)
@@ -56,10 +54,9 @@ def _beside_kmeans(model: Model, sample: Floats) -> Check | None:
         return None  # squares that are no float64: k-means has no answer
     if len(np.unique(rows, axis=0)) <= len(model.centers):
         return None  # a centroid on each row: no error to compare with
-    with one_thread():
-        rival = KMeans(len(model.centers), n_init=5, random_state=0).fit(rows)
+    rival = kmeans(rows, np.ones(len(rows)), len(model.centers), 5, np.random.default_rng(0))
     with np.errstate(over="ignore"):
-        ratio = float((distances**2).sum() / rival.inertia_) if rival.inertia_ > 0 else 1.0
+        ratio = float((distances**2).sum() / rival.inertia) if rival.inertia > 0 else 1.0
     if not np.isfinite(ratio):
         return None
     words = (

@@ -151,7 +151,7 @@ class Sketch(Value):
             raise SketchError("Expected of a private sketch integers, a count >= 1, public ranges and no other notes.")
 
     def values(self) -> Floats:
-        """Return z = sum / count, (M,), each in [−1, 1], but for the noise of a private sketch."""
+        """Return z = sum / count, (M,), each in [−1, 1], apart from the noise of a private sketch."""
         if not self.count > 0:
             raise DecodeError("A sketch of no rows has no values: sketch some rows first.")
         z: Floats = self.total / (self.operator.signature.full_scale * self.count)

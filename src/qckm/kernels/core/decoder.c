@@ -38,3 +38,13 @@ int qckm_nearest(const qckm_rows *rows, int64_t n, const double *centers, int64_
 {
     return qckm_set_in_use()->loops->nearest(rows, n, centers, K, labels, squares);
 }
+
+int qckm_plus_plus(const qckm_points *points, const qckm_choice *choice)
+{
+    return qckm_set_in_use()->loops->plus_plus(points, choice);
+}
+
+int qckm_lloyd_run(const qckm_points *points, qckm_lloyd *run)
+{
+    return qckm_set_in_use()->loops->lloyd(points, run);
+}

@@ -1,4 +1,4 @@
-/* What the library offers beside sketches: the decoder's loops over floats, and the nearest centroid of rows. */
+/* What the library offers beside sketches: the decoder's loops over floats, the nearest centroid of rows, k-means. */
 #ifndef QCKM_DECODER_H
 #define QCKM_DECODER_H
 
@@ -59,6 +59,29 @@ typedef struct {
     double *points, *values, *slopes; /* (S, n), (S), (S, n) */
 } qckm_ascent;
 
+/* Points to be clustered. Their mean is near 0: distances then lose no digits. */
+typedef struct {
+    int64_t P, n;
+    const double *rows, *weights; /* (P, n), (P) */
+} qckm_points;
+
+/* K points that k-means may begin at: of so many candidates each, up to 64, the best. */
+typedef struct {
+    int64_t K, trials;
+    const double *uniforms; /* (1 + (K - 1) * trials), within [0, 1) */
+    int64_t *chosen; /* (K) */
+} qckm_choice;
+
+/* A run of Lloyd's iterations from given centres. */
+typedef struct {
+    int64_t K, most; /* iterations at most */
+    double tolerance; /* at rest where the squares of all moves add up to no more */
+    double *centers; /* (K, n), and where they end */
+    int32_t *labels; /* (P) */
+    double inertia; /* the weighted sum of squared distances */
+    int64_t iterations;
+} qckm_lloyd;
+
 /* All return 0, or QCKM_NO_MEMORY. */
 QCKM_EXPORT int qckm_atoms(const qckm_waves *waves, const qckm_clusters *clusters, double *atoms);
 QCKM_EXPORT int qckm_misfit(
@@ -71,5 +94,7 @@ QCKM_EXPORT int qckm_match(const qckm_waves *waves, const qckm_rules *rules, qck
 /* Also 1, where a row is at no finite distance from any centroid. */
 QCKM_EXPORT int qckm_nearest(
     const qckm_rows *rows, int64_t n, const double *centers, int64_t K, int32_t *labels, double *squares);
+QCKM_EXPORT int qckm_plus_plus(const qckm_points *points, const qckm_choice *choice);
+QCKM_EXPORT int qckm_lloyd_run(const qckm_points *points, qckm_lloyd *run);
 
 #endif

@@ -61,4 +61,10 @@ static void add(double *restrict to, double factor, const double *restrict what,
 
 #include "nearest_inc.h"
 
-const qckm_loops LOOPS = {atoms, misfit, ascend, correlation, fit, match, nearest};
+#include "panels_inc.h"
+
+#include "plus_plus_inc.h"
+
+#include "lloyd_inc.h"
+
+const qckm_loops LOOPS = {atoms, misfit, ascend, correlation, fit, match, nearest, plus_plus, lloyd};

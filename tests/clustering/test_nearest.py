@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qckm.clustering.nearest import _assign, _assign_by_numpy, nearest
 from qckm.errors import RowsError
 from qckm.kernels.library import NUMBERS
-from qckm.models.nearest import _assign, _assign_by_numpy, nearest
 
 
 @given(

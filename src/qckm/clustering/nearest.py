@@ -42,13 +42,14 @@ def distances(rows: Rows, centers: Floats, origin: Floats, units: Floats) -> Flo
 
     Rows count from the origin, so that distances do not lose digits to a large offset.
     """
-    from sklearn.metrics.pairwise import euclidean_distances  # takes seconds to import
-
     moved, out = (centers - origin) / units, np.empty((len(rows), len(centers)))
+    norms = (moved**2).sum(axis=1)
     for start in range(0, len(rows), _BLOCK):
         block = rows[start : start + _BLOCK]
         require_finite(block, block.min(axis=0), block.max(axis=0), start)
-        out[start : start + _BLOCK] = euclidean_distances((block.astype(np.float64) - origin) / units, moved)
+        counted = (block.astype(np.float64) - origin) / units
+        squares = (counted**2).sum(axis=1)[:, np.newaxis] - 2 * counted @ moved.T + norms
+        out[start : start + _BLOCK] = np.sqrt(np.maximum(squares, 0))
     return out
 
 

@@ -1,0 +1,120 @@
+"""Figures of smaller experiments, from experiments/results/: mixtures, components, the choice of K, the demo."""
+
+from __future__ import annotations
+
+import statistics
+
+from figures.results import ROOT, Row, column, read_csv, span, table, where
+
+FOLDER = "experiments/results"
+RATIOS = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
+
+
+def pca() -> str:
+    """Return the median sine of the largest angle to the components of all rows."""
+    results = read_csv(f"{FOLDER}/pca.csv")
+    rows = []
+    for title, n in (("n = 20, r = 3", 20), ("n = 50, r = 5", 50)):
+        for name, signature, what in (
+            ("one bit", "one-bit", "sine"),
+            ("full precision", "exponential", "sine"),
+            ("PCA on rows of as many bytes", "one-bit", "sine_of_rows"),
+        ):
+            found = [where(results, n=n, m_over_rn=times, signature=signature) for times in RATIOS]
+            cells = [_sine(statistics.median(column(some, what))) if some else "" for some in found]
+            rows.append([title if name == "one bit" else "", name, *cells])
+    return table(["", "m / (r·n)", *(f"{times:g}" for times in RATIOS)], rows)
+
+
+def _sine(value: float) -> str:
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
+
+
+def pca_once() -> str:
+    """Return the sine of the one run of n = 100."""
+    return f"{column(where(read_csv(f'{FOLDER}/pca.csv'), n=100), 'sine')[0]:.3f}"
+
+
+def mixtures(what: str) -> str:
+    """Return the loss against EM on all rows, in nats a row: "median", "worst", or the "share" of at most 0.02."""
+    losses = column(where(read_csv(f"{FOLDER}/mixtures.csv"), init="rows"), "loss_to_em")
+    share = sum(loss <= 0.02 for loss in losses) / len(losses)
+    shown = {
+        "median": f"{statistics.median(losses):.4f}",
+        "worst": f"{max(losses):.4f}",
+        "share": f"{100 * share:.1f} %",
+    }
+    return {**shown, "runs": str(len(losses))}[what]
+
+
+def mixtures_flagged() -> str:
+    """Return how many of the runs with a component too few were flagged."""
+    rows = read_csv(f"{FOLDER}/mixtures_verdict.csv")
+    return f"{sum(row['converged'] == 'False' for row in rows)} of {len(rows)}"
+
+
+def anomalies() -> str:
+    """Return the areas under the ROC curve."""
+    results = read_csv(f"{FOLDER}/anomalies.csv")
+    titles = {"clean": "normal connections", "contaminated": "normal ones with 3 % of attacks"}
+    rows = []
+    for name, title in titles.items():
+        mine = where(results, fitted_to=name)
+        rows.append([title, *(", ".join(row[key] for row in mine) for key in ("auc_mixture", "auc_isolation_forest"))])
+    return table(["fitted to", "mixture from a sketch", "IsolationForest on the rows"], rows)
+
+
+def choosing_k() -> str:
+    """Return how often the number of clusters was right."""
+    rows = read_csv(f"{FOLDER}/choosing_k.csv")
+    return f"{sum(row['K'] == row['chosen'] for row in rows)} of {len(rows)}"
+
+
+def medians(path: str, name: str, *wanted: str) -> str:
+    """Return the median of a column, with three decimals, where other columns have values such as "n=64"."""
+    return f"{statistics.median(column(_chosen(path, wanted), name)):.3f}"
+
+
+def worst(path: str, name: str, *wanted: str) -> str:
+    """Return its greatest value."""
+    return f"{max(column(_chosen(path, wanted), name)):.3f}"
+
+
+def extent(path: str, name: str, form: str, *wanted: str) -> str:
+    """Return its least and its greatest value."""
+    values = column(_chosen(path, wanted), name)
+    return span(min(values), max(values), form)
+
+
+def _chosen(path: str, wanted: tuple[str, ...]) -> list[Row]:
+    pairs = dict(pair.split("=", 1) for pair in wanted)
+    return where(read_csv(f"{FOLDER}/{path}.csv"), **{key: _number(value) for key, value in pairs.items()})
+
+
+def _number(text: str) -> object:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def law(name: str) -> str:
+    """Return median and worst SSE of a law at 0.9 radians per deviation, K = n = 10."""
+    row = _chosen("defaults", ("data=K = n = 10", f"law={name}", "radians_a_deviation=0.9", "init=auto"))[0]
+    return f"{float(row['median_sse_ratio']):.3f}, worst {float(row['worst_sse_ratio']):.3f}"
+
+
+def octaves(data: str) -> str:
+    """Return the median (worst) SSE of the octave chosen, and of a pilot."""
+    rows = where(read_csv(f"{FOLDER}/octaves.csv"), data=data)
+    found = [column(rows, name) for name in ("sse_chosen", "sse_pilot")]
+    mine, pilot = (f"{statistics.median(values):.3f} ({max(values):.3f})" for values in found)
+    return f"{mine}, pilot {pilot}"
+
+
+def demo() -> str:
+    """Return the table of `make demo`, from experiments/results/demo.txt, which is what it printed."""
+    lines = (ROOT / FOLDER / "demo.txt").read_text().splitlines()
+    header = ["", "SSE / KMeans", "ARI", "bytes kept", "data / kept", "seconds"]
+    rows = [[line[:34].strip(), *(cell.replace(",", " ") for cell in line[34:].split())] for line in lines[2:5]]
+    return table(header, rows)

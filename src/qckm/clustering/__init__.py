@@ -1,0 +1,1 @@
+"""Rows and centroids: the nearest centroid of each row, and k-means of weighted rows that are in memory."""
