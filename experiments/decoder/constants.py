@@ -43,7 +43,16 @@ NUMBERS = {
     "matched": ["WIDER"],
     "search": ["STARTS", "STAGES", "STEPS", "STRIDE", "SHARE", "BRIEF", "IDLE", "GAIN"],
     "sketch_model": ["_SHARE_AT_ZERO"],
-    "scale": ["_FEW", "_OF_FEW", "_OF_PLENTY", "_APART", "_LEAST_SHARE_OF_SPACING", "_SHARE_BEYOND", "_FURTHER"],
+    "scale": [
+        "_FEW",
+        "_OF_FEW",
+        "_OF_PLENTY",
+        "_MOST_APART",
+        "_LEAST_APART",
+        "_LEAST_SHARE_OF_SPACING",
+        "_SHARE_BEYOND",
+        "_FURTHER",
+    ],
     "frequency_count": ["_USUAL"],
 }
 # Modules of these are in qckm.decoding, except for:

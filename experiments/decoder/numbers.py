@@ -42,8 +42,8 @@ STEERS = {
     "selection": ["_LEAST_WIDTH", "_ABOVE"],
     "sketch_model": ["_SHARE_AT_ZERO"],
     "task": ["_LEAST_ROWS"],
-    "scale": ["_FEW", "_MANY_CLUSTERS", "_MANY_FEATURES", "_OF_FEW", "_OF_PLENTY", "_OF_PURE_TONES", "_APART",
-              "_LEAST_SHARE_OF_SPACING", "_SHARE_BEYOND", "_FURTHER"],
+    "scale": ["_FEW", "_MANY_CLUSTERS", "_MANY_FEATURES", "_OF_FEW", "_OF_PLENTY", "_OF_PURE_TONES", "_MOST_APART",
+              "_LEAST_APART", "_LEAST_SHARE_OF_SPACING", "_SHARE_BEYOND", "_FURTHER"],
     "frequency_count": ["_USUAL", "_ENOUGH", "_LEAST"],
 }  # fmt: skip
 EFFORT = {

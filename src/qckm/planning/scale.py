@@ -40,8 +40,9 @@ _FIRST_ROWS = ("gaussian", _OF_PLENTY[1])
 # Starts of k-means: the clusters' width, which is what is wanted, hardly depends on the best of them.
 _RUNS = 10
 # Clusters much tighter than their distances would make a scale at which a search sees nothing: neighbours are no more
-# than so many scales apart. A kernel of one scale is 4 % of its height there, so that it still pulls.
-_APART = 2.5
+# than so many scales apart, but a half less for each feature, as there are more places to search; at least so many,
+# where a kernel of one scale is 4 % of its height and still pulls.
+_MOST_APART, _LEAST_APART = 5.0, 2.5
 # The deviation assumed is no less than this share of what distances would be if clusters were spread evenly: groups of
 # near clusters, far from each other, would otherwise be needles in a haystack.
 _LEAST_SHARE_OF_SPACING = 0.15
@@ -74,7 +75,7 @@ def choose_settings(
     within = max(within, _LEAST_SHARE_OF_SPACING * total / n_clusters ** (1 / n))
     # No scale that follows distances is larger than that of all rows as one cluster: a few rows may be far away.
     of_a_cluster, of_all_rows = (deviation * np.sqrt(n) / radians for deviation in (within, total))
-    apart = min(_spacing(centers) / _APART, of_all_rows)
+    apart = min(_spacing(centers) / max(_LEAST_APART, _MOST_APART - n / 2), of_all_rows)
     # Rounded, as the origin is: a k-means whose last bits depend on the processor must not give another operator.
     scale = _round_to_bits(max(of_a_cluster, apart, _distance(pilot) / _scales_reached(n)))
     grid = np.ldexp(0.5, int(np.frexp(scale)[1]) - 2)
