@@ -133,10 +133,12 @@ def fit_gaussians(task: Task, sketch: Sketch) -> Gaussians:
         attempt = begin_at(search, model, model.to_points(task.start), n_axes)
     width = float(attempt.equal.widths[0])
     if not attempt.explained and leaves_out_much(model, width):  # the clusters are narrow, beside their distances
-        model = SketchModel.of(sketch, task.spread, MORE_HARMONICS[model.waves.step])
-        closer = replace(search, problem=replace(problem, waves=model.waves))
-        attempt = begin_at(closer, model, attempt.equal.points, n_axes, width)
+        more = SketchModel.of(sketch, task.spread, MORE_HARMONICS[model.waves.step])
+        closer = replace(search, problem=replace(problem, waves=more.waves))
+        another = begin_at(closer, more, attempt.equal.points, n_axes, width)
         search.n_evaluations = closer.n_evaluations
+        if another.explained:  # else narrow clusters are the model's, not the data's, and would make a poor cloud
+            model, attempt = more, another
     # Densities of many clusters do with the usual harmonics: more would take several times as long.
     densities = [] if attempt.explained else fit_densities(search, task.n_clusters, n_axes)
     return Gaussians(model, attempt, densities, search.n_evaluations)
