@@ -15,6 +15,7 @@ import importlib
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
+from types import ModuleType
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -26,7 +27,7 @@ from decoder.trials import RESULTS, SUCCESS, sse
 
 # Seeds that no table of docs/decoder.md has: those begin at 0.
 FIRST_SEED = 1000
-# The last is m/(nK).
+# Name, n, K; the last of FEW is m/(nK), which is "auto" elsewhere, 5 or so.
 PROBLEMS = [
     ("skewed", 3, 6),
     ("swiss_roll", 3, 10),
@@ -35,7 +36,9 @@ PROBLEMS = [
     ("no_clusters", 2, 20),
 ]
 PROBLEMS += [("gaussians", 10, 10), ("breast_cancer", 6, 8), ("groups", 2, 9)]
-PROBLEMS = [(*problem, 5.0) for problem in PROBLEMS]
+# The last two problems are those that the numbers of the scale are for.
+PROBLEMS += [("near_and_far", 5, 8), ("far_apart", 2, 20)]
+PROBLEMS = [(*problem, 0.0) for problem in PROBLEMS]
 FEW = [("two_clusters", 5, 2, 0.65), ("two_clusters", 10, 2, 0.65), ("corners", 5, 4, 0.65), ("corners", 5, 4, 0.9)]
 NUMBERS = {
     "attempts": ["EFFORT", "LONGER", "OFTEN", "ENOUGH_MEASUREMENTS", "MOST_AXES"],
@@ -47,15 +50,30 @@ NUMBERS = {
     "search": ["STARTS", "STAGES", "STEPS", "STRIDE", "SHARE", "BRIEF", "IDLE", "GAIN"],
     "sketch_model": ["_SHARE_AT_ZERO"],
     "totals": ["HEAVIER"],
+    "scale": [
+        "_FEW",
+        "_OF_FEW",
+        "_OF_PLENTY",
+        "_MOST_APART",
+        "_LEAST_APART",
+        "_LEAST_SHARE_OF_SPACING",
+        "_SHARE_BEYOND",
+        "_FURTHER",
+    ],
+    "frequency_count": ["_USUAL"],
 }
+# Modules of these are in qckm.decoding, except for:
+PLACES = {"scale": "qckm.planning.scale", "frequency_count": "qckm.operator.frequency_count"}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=4)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--modules", nargs="+", default=list(NUMBERS), help="whose numbers to change")
     args = parser.parse_args()
-    changes = [("", "", 1.0)] + [(m, name, by) for m, names in NUMBERS.items() for name in names for by in (0.5, 2.0)]
+    numbers = [(module, name) for module in args.modules for name in NUMBERS[module]]
+    changes = [("", "", 1.0)] + [(*number, by) for number in numbers for by in (0.5, 2.0)]
     seeds = range(FIRST_SEED, FIRST_SEED + args.trials)
     jobs = [(change, problem, seed) for change, problem, seed in product(changes, PROBLEMS + FEW, seeds)]
     with ProcessPoolExecutor(args.jobs, max_tasks_per_child=None) as pool:
@@ -66,7 +84,8 @@ def main() -> None:
     usual = means.pop(("", "", 1.0))
     print(f"excess of the SSE, all numbers as they are: with rows {usual[0]:.4f}, from the sketch alone {usual[1]:.4f}")
     print(f"wrong verdicts: from the sketch alone {usual[2]:.3f}, of few measurements without columns {usual[3]:.3f}")
-    with (RESULTS.parent / "constants.csv").open("w", newline="") as file:
+    which = "" if args.modules == list(NUMBERS) else "-" + "-".join(args.modules)
+    with (RESULTS.parent / f"constants{which}.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["module", "number", "times", "with_rows", "sketch_alone", "wrong_verdicts", "without_columns"])
         writer.writerow(["", "as it is", 1, *(f"{value:.4f}" for value in usual)])
@@ -79,14 +98,14 @@ def main() -> None:
 def _excess(job: tuple[tuple[str, str, float], tuple[str, int, int, float], int]) -> tuple[float, ...]:
     (module, name, by), (data, n, K, ratio), seed = job
     rows = datasets.SYNTHETIC[data](n, K, np.random.default_rng(seed))
-    found, m = [], int(np.ceil(ratio * rows.shape[1] * K))
+    found, m = [], int(np.ceil(ratio * rows.shape[1] * K)) or "auto"
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         best = KMeans(K, n_init=5, random_state=seed).fit(rows).inertia_
         if module:
-            place = importlib.import_module(f"qckm.decoding.{module}")
+            place = _place(module)
             usual = getattr(place, name)
-            _set(name, usual, type(usual)(by * usual) or type(usual)(1))
+            _set(name, usual, _times(by, usual))
         try:
             for init in ("auto", "sketch"):
                 km = qckm.CompressiveKMeans(K, n_frequencies=m, init=init, compute_labels=False, random_state=seed).fit(
@@ -104,15 +123,27 @@ def _excess(job: tuple[tuple[str, str, float], tuple[str, int, int, float], int]
     return min(found[0], 1.0), min(found[1], 1.0), found[2], found[3]
 
 
+def _place(module: str) -> ModuleType:
+    return importlib.import_module(PLACES.get(module, f"qckm.decoding.{module}"))
+
+
 def _set(name: str, old: object, new: object) -> None:
     """Give a number another value, wherever it was imported."""
     for module in NUMBERS:
-        place = importlib.import_module(f"qckm.decoding.{module}")
+        place = _place(module)
         if getattr(place, name, None) is old:
             setattr(place, name, new)
     place = importlib.import_module("qckm.decoding.column_test")
     if hasattr(place, name):
         setattr(place, name, new)
+
+
+def _times(by: float, usual: object) -> object:
+    """Return a number changed, or a law and its radians."""
+    if isinstance(usual, tuple):
+        law, radians = usual
+        return law, by * radians
+    return type(usual)(by * usual) or type(usual)(1)
 
 
 if __name__ == "__main__":

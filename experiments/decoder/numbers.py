@@ -42,10 +42,9 @@ STEERS = {
     "sketch_model": ["_SHARE_AT_ZERO"],
     "task": ["_LEAST_ROWS"],
     "totals": ["HEAVIER"],
-    "scale": ["_FEW", "_MANY_CLUSTERS", "_MANY_FEATURES", "_OF_FEW", "_OF_PLENTY",
-              "_OF_PURE_TONES", "_FIRST_ROWS", "_MOST_APART", "_LEAST_APART", "_OF_ALL_ROWS",
-              "_LEAST_SHARE_OF_SPACING", "_REACH_OF_ONE", "_REACH", "_SHARE_BEYOND", "_FURTHER"],
-    "frequency_count": ["_USUAL", "_ENOUGH"],
+    "scale": ["_FEW", "_MANY_CLUSTERS", "_MANY_FEATURES", "_OF_FEW", "_OF_PLENTY", "_OF_PURE_TONES", "_MOST_APART",
+              "_LEAST_APART", "_LEAST_SHARE_OF_SPACING", "_SHARE_BEYOND", "_FURTHER"],
+    "frequency_count": ["_USUAL", "_ENOUGH", "_LEAST"],
 }  # fmt: skip
 EFFORT = {
     "attempts": ["EFFORT", "LONGER"],
@@ -69,8 +68,6 @@ EFFORT = {
     "scale": ["_RUNS"],
     "frequency_count": ["_MOST_COMPONENTS"],
 }
-# In line: those of scale.py steer, too (the least m, and the quantiles of distances).
-STEERS_IN_LINE = {("frequency_count", "choose_n_frequencies"), ("scale", "_spacing")}
 ORDINARY = {0, 1, 2, 0.5, -1}
 
 
@@ -103,8 +100,7 @@ def _numbers(module: str) -> Iterator[Number]:
             yield from _named(name, statement)
         else:
             for line, value, context in _in_line(statement, ""):
-                kind = "steers" if (name, context) in STEERS_IN_LINE else "arithmetic"
-                yield Number(name, line, f"in line: {context}", value, kind)
+                yield Number(name, line, f"in line: {context}", value, "arithmetic")
 
 
 def _named(module: str, statement: ast.Assign) -> Iterator[Number]:

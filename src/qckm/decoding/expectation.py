@@ -215,3 +215,8 @@ def worthless(model: SketchModel, mixture: Mixture, missed: Floats, level: float
     places = np.linalg.slogdet(np.eye(n + 1) + grams / variance)[1] / 2
     found: npt.NDArray[np.bool_] = missed / (2 * variance) < places - np.log(level)
     return found
+
+
+def leaves_out_much(model: SketchModel, width: float) -> bool:
+    """Return whether harmonics that a model leaves out are more than too little to care, of clusters of a width."""
+    return model.unseen(width) * model.energy() > _slight(model)

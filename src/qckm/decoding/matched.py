@@ -22,7 +22,7 @@ The centroids are believed, or not, for a reason that is told:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -119,20 +119,32 @@ def fit_gaussians(task: Task, sketch: Sketch) -> Gaussians:
     """Fit K Gaussians to a sketch at one scale, and densities of more where these do not explain it."""
     from qckm.decoding.attempts import begin_at, choose_n_axes, search_from_scratch  # SciPy takes its time to import
     from qckm.decoding.density import fit_densities
+    from qckm.decoding.expectation import leaves_out_much
     from qckm.decoding.fitting import Problem
     from qckm.decoding.search import Search
     from qckm.decoding.sketch_model import SketchModel
+    from qckm.decoding.waves import MORE_HARMONICS
 
     model = SketchModel.of(sketch, task.spread)
     (rng,) = spawn(task.random_state, 1)
     problem = Problem(model.waves, model.to_points(task.lower), model.to_points(task.upper))
-    search = Search(problem, model.n_measurements, model.mean, model.deviation, rng, PATIENCE * task.n_init)
+    furthest = model.furthest(problem.lower, problem.upper)
+    search = Search(problem, model.n_measurements, model.mean, model.deviation, rng, PATIENCE * task.n_init, furthest)
     n_axes = choose_n_axes(search, task.n_clusters)
     if task.start is None:
         attempt = search_from_scratch(search, model, task.n_clusters, n_axes, task.n_init)
     else:
         attempt = begin_at(search, model, model.to_points(task.start), n_axes)
+    width = float(attempt.equal.widths[0])
+    if not attempt.explained and leaves_out_much(model, width):  # the clusters are narrow, beside their distances
+        more = SketchModel.of(sketch, task.spread, MORE_HARMONICS[model.waves.step])
+        closer = replace(search, problem=replace(problem, waves=more.waves))
+        another = begin_at(closer, more, attempt.equal.points, n_axes, width)
+        search.n_evaluations = closer.n_evaluations
+        if another.explained:  # else narrow clusters are the model's, not the data's, and would make a poor cloud
+            model, attempt = more, another
     near = None if attempt.explained else _near(task, model, attempt.own, rng)
+    # Densities of many clusters do with the usual harmonics: more would take several times as long.
     densities = [] if attempt.explained or near else fit_densities(search, task.n_clusters, n_axes)
     return Gaussians(model, attempt, near, densities, search.n_evaluations)
 
