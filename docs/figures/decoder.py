@@ -96,6 +96,21 @@ def apart() -> str:
     return table(["", "the sketch alone", '`init="auto"`', "pilot", "seconds, alone"], rows)
 
 
+def near() -> str:
+    """Return how many runs with near clusters among far ones are within 1.1, and how many others are flagged."""
+    cases = dict.fromkeys((row["data"], int(row["n"])) for row in read_csv(f"{FOLDER}/near.csv"))
+    rows = []
+    for name, n in sorted(cases, key=lambda case: (case[0] == "groups", case[1])):
+        some = runs("near", data=name, n=n)
+        sizes = column(some, "sse")
+        wrong = [row for row in some if float(row["sse"]) > 1.1]
+        flagged = sum(row["converged"] == "False" for row in wrong)
+        told = [f"{len(some) - len(wrong)} of {len(some)}", f"{flagged} of {len(wrong)}" if wrong else "–"]
+        sse = f"{statistics.median(sizes):.3f}, {max(sizes):.3f}"
+        rows.append([f"{name.replace('_', ' ')}, n = {n}", sse, *told])
+    return table(["", "SSE: median, worst", "within 1.1", "the others: flagged"], rows)
+
+
 def real() -> str:
     """Return the SSE, the seconds and the coverage of intervals on real data."""
     rows = []

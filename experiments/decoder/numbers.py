@@ -21,34 +21,33 @@ from typing import NamedTuple
 SOURCES = Path(__file__).parents[2] / "src" / "qckm"
 MODULES = [
     *(f"decoding/{name}" for name in (
-        "attempts", "calibration", "cloud", "density", "estimate", "expectation", "held_out", "matched", "remarks",
-        "search", "selection", "sketch_model", "task",
+        "attempts", "calibration", "cloud", "column_test", "density", "estimate", "expectation", "held_out", "matched",
+        "remarks", "search", "selection", "sketch_model", "task", "totals",
     )),
     "planning/scale",
     "operator/frequency_count",
 ]  # fmt: skip
 STEERS = {
-    "attempts": ["MOST_AXES", "OFTEN"],
+    "attempts": ["ENOUGH_MEASUREMENTS", "MOST_AXES", "OFTEN"],
     "calibration": ["RIDGE"],
     "cloud": ["_STEP"],
     "density": ["MORE_THAN_K", "EVENNESS", "WORTH"],
     "estimate": ["_HELD_OUT", "_FEWEST"],
-    "expectation": ["_BY_CHANCE", "_LEFT_OUT"],
+    "expectation": ["BY_CHANCE", "LEFT_OUT"],
     "held_out": ["_LEAST_FREEDOM"],
-    "matched": ["WIDER", "TOLERANCE", "LEVEL", "ENOUGH_MEASUREMENTS", "ENOUGH_ENERGY", "ENOUGH_RADIANS",
-                "MORE_MEASUREMENTS"],
+    "matched": ["WIDER", "TOLERANCE", "NEARLY", "LEVEL", "ENOUGH_ENERGY", "ENOUGH_RADIANS", "MORE_MEASUREMENTS"],
     "remarks": ["_EDGE"],
     "search": ["STRIDE", "SHARE"],
     "selection": ["_LEAST_WIDTH", "_ABOVE"],
     "sketch_model": ["_SHARE_AT_ZERO"],
     "task": ["_LEAST_ROWS"],
-    "scale": ["_FEW", "_MANY_CLUSTERS", "_MANY_FEATURES", "_OF_FEW", "_OF_PLENTY",
-              "_OF_PURE_TONES", "_FIRST_ROWS", "_MOST_APART", "_LEAST_APART", "_OF_ALL_ROWS",
-              "_LEAST_SHARE_OF_SPACING", "_REACH_OF_ONE", "_REACH", "_SHARE_BEYOND", "_FURTHER"],
-    "frequency_count": ["_USUAL", "_ENOUGH"],
+    "totals": ["HEAVIER"],
+    "scale": ["_FEW", "_MANY_CLUSTERS", "_MANY_FEATURES", "_OF_FEW", "_OF_PLENTY", "_OF_PURE_TONES", "_MOST_APART",
+              "_LEAST_APART", "_LEAST_SHARE_OF_SPACING", "_SHARE_BEYOND", "_FURTHER"],
+    "frequency_count": ["_USUAL", "_ENOUGH", "_LEAST"],
 }  # fmt: skip
 EFFORT = {
-    "attempts": ["EFFORT"],
+    "attempts": ["EFFORT", "LONGER"],
     "calibration": ["_MOST_STEPS", "_MOST_PRODUCTS"],
     "cloud": [
         "_POINTS",
@@ -59,6 +58,7 @@ EFFORT = {
         "_MOST_CONTRIBUTIONS",
         "_WORTH_A_GPU",
     ],
+    "column_test": ["_MOST_COLUMNS", "_ROWS_A_TOTAL"],
     "density": ["DENSITIES"],
     "estimate": ["_POINTS", "_FREQUENCIES", "_PREDICTED", "_PRODUCTS"],
     "expectation": ["_ROWS", "_ROWS_A_CLUSTER", "_MOST_TANGENTS"],
@@ -68,8 +68,6 @@ EFFORT = {
     "scale": ["_RUNS"],
     "frequency_count": ["_MOST_COMPONENTS"],
 }
-# In line: those of scale.py steer, too (the least m, and the quantiles of distances).
-STEERS_IN_LINE = {("frequency_count", "choose_n_frequencies"), ("scale", "_spacing")}
 ORDINARY = {0, 1, 2, 0.5, -1}
 
 
@@ -102,8 +100,7 @@ def _numbers(module: str) -> Iterator[Number]:
             yield from _named(name, statement)
         else:
             for line, value, context in _in_line(statement, ""):
-                kind = "steers" if (name, context) in STEERS_IN_LINE else "arithmetic"
-                yield Number(name, line, f"in line: {context}", value, kind)
+                yield Number(name, line, f"in line: {context}", value, "arithmetic")
 
 
 def _named(module: str, statement: ast.Assign) -> Iterator[Number]:

@@ -136,6 +136,11 @@ def apart_trials(count: int) -> Iterator[Trial]:
     return _seeded([Trial(*case, 5.0, *some) for case, some in product(cases, how)], count)
 
 
+def near_trials(count: int) -> Iterator[Trial]:
+    cases = [("near_and_far", n, 8) for n in (2, 3, 5, 10)] + [("groups", n, 9) for n in (2, 5, 10)]
+    return _seeded([Trial(*case, 5.0) for case in cases], count)
+
+
 def show_ratios(done: Done) -> None:
     print("SSE over the best of 5 k-means: mean, worst; of the pilot's k-means alone; SSE/N; ARI: mean ± std; seconds")
     for trial, outcomes in _by_cell(done).items():
@@ -249,6 +254,7 @@ EXPERIMENTS = {
     "order": Experiment(order_trials, show_ratios),
     "many": Experiment(many_trials, show_ratios),
     "apart": Experiment(apart_trials, show_ratios),
+    "near": Experiment(near_trials, show_ratios),
     "scale": Experiment(scale_trials, show_scale),
     "cost": Experiment(cost_trials, show_cost),
     "verdict": Experiment(no_trials, show_verdict),

@@ -243,3 +243,14 @@ def test_saw_teeth_at_low_frequencies_do_not_misplace_clusters(signature):
         op = qckm.SketchOperator.draw(2, 100, scale=1.5, signature=signature, random_state=seed)
         found = qckm.decode(op.sketch(X), 3, random_state=seed).centers
         assert np.linalg.norm(found - centers, axis=1).max() < 0.15
+
+
+@pytest.mark.parametrize("n", [2, 5])
+def test_near_clusters_among_far_and_small_ones_are_found(n):
+    rng = np.random.default_rng(1000)
+    near, far = 3 * rng.normal(size=(3, n)), 60 * rng.normal(size=(5, n))
+    centers = np.repeat(np.concatenate([near, far]), [2000] * 3 + [100] * 5, axis=0)
+    X = centers + rng.normal(size=centers.shape)
+    km = qckm.CompressiveKMeans(8, init="sketch", compute_labels=False, random_state=1000).fit(X)
+    assert km.converged_
+    assert ratio(X, km.cluster_centers_) < 1.02

@@ -24,13 +24,16 @@ def test_golden_files_of_version_2_are_read_and_written_alike(name):
     loaded = files.loads(data)
     assert loaded == sketch
     assert (loaded.ledger, loaded.weighted) == (sketch.ledger, sketch.weighted)
+    assert loaded.column_sums == sketch.column_sums
     assert np.array_equal(loaded.operator.ranges or (), sketch.operator.ranges or ())
     assert files.dumps(loaded) == data
 
 
 def test_a_sketch_without_extensions_is_of_version_1():
     op = qckm.SketchOperator.draw(2, 5, scale=1.0, random_state=0)
-    assert files.dumps(op.sketch(np.eye(2)))[8] == 1
+    assert files.dumps(op.empty())[8] == 1
+    assert files.dumps(op.sketch(np.eye(2)).without_column_sums())[8] == 1
+    assert files.dumps(op.sketch(np.eye(2)))[8] == 2
     assert files.dumps(op.sketch(np.eye(2), [1, 2]))[8] == 2
 
 

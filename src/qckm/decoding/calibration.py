@@ -19,9 +19,10 @@ import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.common.blas import one_thread
-from qckm.decoding.contributions import Contributions, contributions_of
+from qckm.decoding.contributions import Contributions
 from qckm.decoding.gpu_contributions import GpuContributions
 from qckm.decoding.task import count_rows
+from qckm.decoding.totals import totals_of
 from qckm.errors import PoorFitWarning, RowsError, warn
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.rows import as_rows, as_weights, require_finite, require_names
@@ -100,9 +101,15 @@ def calibrate(sketch: Sketch, rows: npt.ArrayLike, sample_weight: npt.ArrayLike 
     prior = np.ones(len(sample)) if sample_weight is None else np.asarray(as_weights(sample_weight, len(sample)), float)
     if not prior.sum() > 0:
         raise RowsError("Expected some sample_weight > 0, got zeros only.")
-    contributions = contributions_of(sketch.operator, sample)
+    totals = totals_of(sketch, sample)
     with one_thread():
-        found = solve(contributions, sketch.values(), prior / prior.sum(), added=sketch.noise_variance)
+        found = solve(
+            totals.contributions,
+            totals.values,
+            prior / prior.sum(),
+            added=sketch.noise_variance,
+            n_measured=totals.n_measured,
+        )
     calibration = found.on(sketch)
     if not calibration.matched:
         missed = calibration.residual / calibration.expected
@@ -172,6 +179,7 @@ def solve(
     prior: Floats,
     tolerance: float | None = None,
     added: float = 0.0,
+    n_measured: int | None = None,
 ) -> Solution:
     """Return the weights for points of these contributions that reproduce z, near a prior of sum 1.
 
@@ -179,17 +187,25 @@ def solve(
     from all rows, P of them, their own sketch would be off by Cov/P, and the best linear estimate of the weights has
     the ridge P·added. Points that were not may be further off: the ridge is lowered until they reproduce the sketch
     within its noise.
+
+    Of the totals, the first `n_measured` are measurements, by which a solution is judged.
     """
+    n_measured = z.size if n_measured is None else n_measured
     ridge = max(RIDGE, added / float(prior @ prior))
     while True:
-        found = _solve(contributions, z, prior, ridge, _TOLERANCE if tolerance is None else tolerance)
-        if ridge <= RIDGE or found.residual <= added * z.size:
-            return replace(found, added=added * z.size)
+        found = _solve(contributions, z, prior, ridge, _TOLERANCE if tolerance is None else tolerance, n_measured)
+        if ridge <= RIDGE or found.residual <= added * n_measured:
+            return replace(found, added=added * n_measured)
         ridge = max(RIDGE, ridge / _LOWERED)
 
 
 def _solve(
-    contributions: Contributions | GpuContributions, z: Floats, prior: Floats, ridge: float, tolerance: float
+    contributions: Contributions | GpuContributions,
+    z: Floats,
+    prior: Floats,
+    ridge: float,
+    tolerance: float,
+    n_measured: int,
 ) -> Solution:
     """Return the weights at one ridge."""
     with np.errstate(divide="ignore"):
@@ -218,9 +234,9 @@ def _solve(
         else:
             break
         multipliers, tilt, weights, value = new, tilt + length * along, tried, float(new_value)
-    return Solution(
-        weights, z - mean, float(weights @ contributions.squares() - mean @ mean), float(1 / (prior @ prior))
-    )
+    measured = mean[:n_measured]
+    variance = float(weights @ contributions.squares(n_measured) - measured @ measured)
+    return Solution(weights, z[:n_measured] - measured, variance, float(1 / (prior @ prior)))
 
 
 def _newton_direction(

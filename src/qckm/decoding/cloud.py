@@ -17,8 +17,9 @@ from qckm.clustering.nearest import nearest
 from qckm.common.arrays import Floats
 from qckm.common.budget import kmeans_runs
 from qckm.decoding.calibration import Solution, solve
-from qckm.decoding.contributions import contributions_of
+from qckm.decoding.contributions import Contributions
 from qckm.decoding.task import count_rows
+from qckm.decoding.totals import column_totals, totals_of
 from qckm.decoding.watching import tell
 from qckm.kernels.placement import current_gpu
 from qckm.sketch import Sketch
@@ -58,10 +59,16 @@ class Cloud:
     solution: Solution
 
     @classmethod
-    def alike(cls, sketch: Sketch, points: Floats) -> Cloud:
-        """Give all points the same weight."""
-        shares = np.full(len(points), 1 / len(points))
-        return cls(sketch, points, shares, Solution(shares, np.empty(0), 0.0, float(len(points))))
+    def of_columns(cls, sketch: Sketch, points: Floats) -> Cloud:
+        """Give points weights that are nearly alike: with them, columns have the means and variances of all rows.
+
+        Where the sums of the columns are not known, all have the same weight.
+        """
+        shares, known = np.full(len(points), 1 / len(points)), column_totals(sketch, points)
+        found = Solution(shares, np.empty(0), 0.0, float(len(points)))
+        if known.shape[1]:
+            found = solve(Contributions(known, 1), np.zeros(known.shape[1]), shares, n_measured=0)
+        return cls(sketch, points, shares, found)
 
     @classmethod
     def calibrated(
@@ -70,13 +77,9 @@ class Cloud:
         """Give points weights that reproduce a sketch, near those of a prior."""
         which = _looked_at(sketch, len(points))
         shares = np.full(len(points), 1 / len(points)) if prior is None else prior / prior.sum()
-        z = sketch.values().reshape(-1, sketch.operator.n_frequencies)[:, which].ravel()
-        return cls(
-            sketch,
-            points,
-            shares,
-            solve(contributions_of(sketch.operator, points, which), z, shares, tolerance, sketch.noise_variance),
-        )
+        known = totals_of(sketch, points, which)
+        found = solve(known.contributions, known.values, shares, tolerance, sketch.noise_variance, known.n_measured)
+        return cls(sketch, points, shares, found)
 
     @classmethod
     def raked(

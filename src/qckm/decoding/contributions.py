@@ -50,9 +50,10 @@ class Contributions:
         """Return what is given as a matrix (P, M); more threads than one where that pays."""
         return cls(matrix, count_threads(None) if matrix.nbytes > _WORTH_THREADS else 1)
 
-    def squares(self) -> Floats:
-        """Return ‖f(x_i)‖², (P,)."""
-        squares: Floats = np.einsum("ij,ij->i", self.matrix, self.matrix).astype(np.float64)
+    def squares(self, count: int) -> Floats:
+        """Return ‖f(x_i)‖², (P,), over the first so many columns."""
+        some = self.matrix[:, :count]
+        squares: Floats = np.einsum("ij,ij->i", some, some).astype(np.float64)
         return squares
 
     def mean(self, weights: Floats) -> Floats:
@@ -102,11 +103,9 @@ def measure(operator: SketchOperator, rows: Floats, which: npt.NDArray[np.intp] 
     return matrix
 
 
-def contributions_of(
-    operator: SketchOperator, rows: Floats, which: npt.NDArray[np.intp] | None = None
-) -> Contributions | GpuContributions:
-    """Measure rows (P, n) one by one; what they contribute is held where sketches are computed."""
-    matrix, gpu = measure(operator, rows, which), current_gpu()
+def placed(matrix: Singles) -> Contributions | GpuContributions:
+    """Return contributions (P, M) where sketches are computed."""
+    gpu = current_gpu()
     if gpu is None:
         return Contributions.of_matrix(matrix)
     from qckm.decoding.gpu_contributions import GpuContributions

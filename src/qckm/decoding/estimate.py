@@ -22,6 +22,7 @@ from qckm.decoding.calibration import RIDGE, solve
 from qckm.decoding.cloud import Cloud
 from qckm.decoding.contributions import Contributions, Singles, measure
 from qckm.decoding.task import count_rows
+from qckm.decoding.totals import column_totals, values_at
 
 # Points and measurements looked at: enough for errors to a tenth.
 _POINTS, _FREQUENCIES = 5000, 1000
@@ -80,8 +81,10 @@ def _by_chance(cloud: Cloud, function: Floats, rng: np.random.Generator) -> tupl
     chosen = _some(len(cloud.points), _POINTS, rng)
     which = _some(operator.n_frequencies, _FREQUENCIES, rng)
     held_out = np.tile(rng.permutation(which.size) < max(1, int(_HELD_OUT * which.size)), 2 if operator.paired else 1)
-    matrix = measure(operator, cloud.points[chosen], which)
-    z = cloud.sketch.values().reshape(-1, operator.n_frequencies)[:, which].ravel()
+    known = column_totals(cloud.sketch, cloud.points[chosen])
+    matrix = np.concatenate([measure(operator, cloud.points[chosen], which), known], axis=1)
+    z = np.concatenate([values_at(cloud.sketch, which), np.zeros(known.shape[1])])
+    held_out = np.concatenate([held_out, np.zeros(known.shape[1], bool)])
     kept = np.ascontiguousarray(matrix[:, ~held_out])
     shares = cloud.prior[chosen] / cloud.prior[chosen].sum()
     added = cloud.sketch.noise_variance

@@ -30,9 +30,9 @@ _STEP = 1e-5
 # Directions in which a mixture moves its sketch by less than this share of the most, squared, it hardly moves in.
 _LEAST_MOVE = 1e-10
 # How many standard deviations chance may add …
-_BY_CHANCE = 4.0
+BY_CHANCE = 4.0
 # … and what the model leaves out (higher harmonics, tails) may, of the sketch's energy.
-_LEFT_OUT = 1e-4
+LEFT_OUT = 1e-4
 # Sizes of frequencies that are told apart when their energy is averaged.
 _SIZES = 10
 # Bytes of all tangents. They are there three times at once.
@@ -51,7 +51,7 @@ class Expectation(NamedTuple):
     @property
     def by_chance(self) -> float:
         """The most that chance may leave."""
-        return self.mean + _BY_CHANCE * self.deviation
+        return self.mean + BY_CHANCE * self.deviation
 
     @property
     def goal(self) -> float:
@@ -66,11 +66,11 @@ def expected_misfit(model: SketchModel, mixture: Mixture, shared_width: bool, rn
     to chance: clusters have to explain the sketch except for what is too little to matter.
     """
     slight = _slight(model)
-    if _too_many(model, mixture):
+    if too_many(model, mixture):
         return Expectation(0.0, 0.0, slight)
     drawn = model.contributions(mixture.draw(_ROWS, rng))
-    tangents = _tangents(model, mixture, shared_width)
-    basis, _ = _basis(tangents / np.maximum(np.linalg.norm(tangents, axis=1, keepdims=True), 1e-300))
+    tangents = tangents_of(model, mixture, shared_width)
+    basis, _ = basis_of(tangents / np.maximum(np.linalg.norm(tangents, axis=1, keepdims=True), 1e-300))
     left = _across(basis, drawn)
     products = left @ left.T
     squares = np.diag(products)
@@ -85,10 +85,10 @@ def expected_misfit(model: SketchModel, mixture: Mixture, shared_width: bool, rn
 
 def _slight(model: SketchModel) -> float:
     """Return a misfit that is too little to care."""
-    return max(_LEFT_OUT * model.energy(), _LEAST * model.n_measurements)
+    return max(LEFT_OUT * model.energy(), _LEAST * model.n_measurements)
 
 
-def _too_many(model: SketchModel, mixture: Mixture) -> bool:
+def too_many(model: SketchModel, mixture: Mixture) -> bool:
     """Return whether tangents would take gigabytes; refuse what takes more than there is."""
     tangents = 8 * mixture.unknowns * model.waves.z.size
     if tangents <= _MOST_TANGENTS:
@@ -96,7 +96,7 @@ def _too_many(model: SketchModel, mixture: Mixture) -> bool:
     return tangents > _MOST_TANGENTS
 
 
-def _tangents(model: SketchModel, mixture: Mixture, shared_width: bool) -> Floats:
+def tangents_of(model: SketchModel, mixture: Mixture, shared_width: bool) -> Floats:
     """Return how the mixture's sketch changes with each unknown, (unknowns, 2·m), up to factors."""
     waves, (points, widths, axes) = model.waves, mixture.shape
     base = atoms(waves, points, widths, axes)
@@ -121,7 +121,7 @@ def _across(basis: Floats, contributions: Floats) -> Floats:
     return np.asarray(centred - (centred @ basis.T) @ basis)
 
 
-def _basis(tangents: Floats) -> tuple[Floats, Floats]:
+def basis_of(tangents: Floats) -> tuple[Floats, Floats]:
     """Return an orthonormal basis (d, 2·m) of what tangents (unknowns, 2·m) span, and roots: it is rootsᵀ·tangents."""
     values, vectors = np.linalg.eigh(tangents @ tangents.T)
     kept = values > _LEAST_MOVE * values[-1]
@@ -138,7 +138,7 @@ def log_odds(model: SketchModel, mixture: Mixture, shared_width: bool) -> float:
     tangents T times the range of each unknown, of which K! are the same in another order. The odds are that the best of
     all these places is no accident.
     """
-    if _too_many(model, mixture):  # which explain the sketch to the last digit
+    if too_many(model, mixture):  # which explain the sketch to the last digit
         return np.inf
     K, n = mixture.points.shape
     # Of a handful of rows the sketch does not know its own noise: it is no less than what is left.
@@ -146,7 +146,7 @@ def log_odds(model: SketchModel, mixture: Mixture, shared_width: bool) -> float:
     reach = np.broadcast_to(model.deviation, (K, n))
     ranges = [np.full(K, 1 / K), *(reach[:, i] for i in range(n)), np.ones(1 if shared_width else K)]
     ranges += [reach[:, i] for _, i in np.ndindex(*mixture.axes.shape[1:])]
-    moves = np.concatenate(ranges)[:, np.newaxis] * _tangents(model, mixture, shared_width)
+    moves = np.concatenate(ranges)[:, np.newaxis] * tangents_of(model, mixture, shared_width)
     places = np.linalg.slogdet(np.eye(len(moves)) + moves @ moves.T / variance)[1] / 2
     order = np.argsort(model.waves.halves[: model.n_frequencies], kind="stable")
     squares = model.waves.z[: 2 if model.paired else 1, order] ** 2
@@ -186,13 +186,13 @@ def inertia_error(model: SketchModel, mixture: Mixture, centers: Floats, rng: np
     chances = np.maximum(weights[which], np.finfo(np.float64).tiny)
     some = rng.choice(len(which), _ROWS, p=chances / chances.sum())
     left, heard = distances[some], 0.0
-    if not _too_many(model, mixture):
+    if not too_many(model, mixture):
         moved = [mean(distances), *(weights * mean(slopes[:, i]) for i in range(n))]
         moved.append(weights * mean((slopes * wide).sum(axis=1)) / 2)
         moved += [weights * mean(slopes[:, i] * along[:, j]) for j, i in np.ndindex(r, n)]
-        tangents = _tangents(model, mixture, False)
+        tangents = tangents_of(model, mixture, False)
         sizes = np.maximum(np.linalg.norm(tangents, axis=1), 1e-300)
-        basis, roots = _basis(tangents / sizes[:, np.newaxis])
+        basis, roots = basis_of(tangents / sizes[:, np.newaxis])
         h = np.concatenate(moved) / sizes @ roots @ basis
         left = left - model.contributions(drawn[some]) @ h
         heard = model.added * float(h @ h)
@@ -206,12 +206,17 @@ def worthless(model: SketchModel, mixture: Mixture, missed: Floats, level: float
     many places as the noise tells apart (`log_odds`): in one of P, noise explains log(P/level) nats with that chance.
     """
     K, n = mixture.points.shape
-    if _too_many(model, mixture):
+    if too_many(model, mixture):
         return np.zeros(K, bool)
     variance = max(model.noise, _slight(model)) / model.n_measurements
-    tangents = _tangents(model, mixture, True)[: K * (n + 1)].reshape(n + 1, K, -1)
+    tangents = tangents_of(model, mixture, True)[: K * (n + 1)].reshape(n + 1, K, -1)
     moves = tangents * np.append(1 / K, model.deviation)[:, np.newaxis, np.newaxis]
     grams = np.einsum("ikm,jkm->kij", moves, moves)
     places = np.linalg.slogdet(np.eye(n + 1) + grams / variance)[1] / 2
     found: npt.NDArray[np.bool_] = missed / (2 * variance) < places - np.log(level)
     return found
+
+
+def leaves_out_much(model: SketchModel, width: float) -> bool:
+    """Return whether harmonics that a model leaves out are more than too little to care, of clusters of a width."""
+    return model.unseen(width) * model.energy() > _slight(model)

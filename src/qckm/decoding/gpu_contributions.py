@@ -25,10 +25,11 @@ class GpuContributions:
         with cupy().cuda.Device(device):
             return cls(cupy().asarray(matrix), device)
 
-    def squares(self) -> Floats:
-        """Return ‖f(x_i)‖², (P,)."""
+    def squares(self, count: int) -> Floats:
+        """Return ‖f(x_i)‖², (P,), over the first so many columns."""
         with cupy().cuda.Device(self.device):
-            return self._here(cupy().einsum("ij,ij->i", self.matrix, self.matrix))
+            some = self.matrix[:, :count]
+            return self._here(cupy().einsum("ij,ij->i", some, some))
 
     def mean(self, weights: Floats) -> Floats:
         """Return Σ w_i f(x_i), (M,)."""

@@ -4,15 +4,17 @@ Rows that were kept are the cloud, where they can reproduce the sketch (calibrat
 for. Where there are none, or they do not cover what was sketched:
 
 1. K Gaussians are fitted to the sketch (attempts.py), through all the harmonics that their width lets through. What
-   their misfit should be if they were the truth is known (expectation.py).
-2. Points are drawn from them. Where the Gaussians explain the sketch, that is the cloud. Where they do not, as on real
-   data, points are also drawn wider, and from densities of more clusters (density.py), and all are raked until they
-   reproduce the sketch (cloud.py).
+   their misfit should be if they were the truth is known (expectation.py), and so is how far the means and variances of
+   their columns may be from those of all rows, where the sketch has the sums of its columns (column_test.py).
+2. Points are drawn from them. Where the Gaussians explain the sketch, that is the cloud. Where they nearly do, that is
+   the cloud once it is weighed. Elsewhere, as on real data, points are also drawn wider, and from densities of more
+   clusters (density.py), and all are raked until they reproduce the sketch (cloud.py).
 3. K-means of the cloud gives the centroids.
 
 The centroids are believed, or not, for a reason that is told:
 
-- K Gaussians that explain the sketch are believed if that can be no accident (expectation.py, `log_odds`).
+- K Gaussians that explain the sketch are believed if that can be no accident (expectation.py, `log_odds`): the columns,
+  which take no part in the fit, tell.
 - Otherwise many clouds reproduce the sketch. Another one, begun from points all over the box, tells what the sketch has
   left open: the centroids are believed unless each cloud finds those of the other poor, and where the sketch has enough
   to say at all: measurements, energy above the noise, and frequencies that resolve the clusters.
@@ -20,7 +22,7 @@ The centroids are believed, or not, for a reason that is told:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -44,16 +46,17 @@ WIDER = 4.0
 # Centroids are good if their SSE is at most this many times the best: what the experiments count as success, too. Two
 # clouds disagree if for each the other's centroids are worse than its own by the square root of that, or more.
 TOLERANCE = 1.2
+# Points of Gaussians that nearly explain a sketch: weights that reproduce it move less than this share of the rows.
+NEARLY = 0.1
 # A search is given up after so much work (terms of sums): half a minute or so.
 PATIENCE = 2.7e9
 # Gaussians that explain a sketch are an accident at most this often: a test's level.
 LEVEL = 0.03
-# What K Gaussians do not explain is not told from noise or from another density by fewer measurements an unknown, by a
-# sketch of less energy than so many times its sampling noise, or by frequencies of fewer radians (root mean square)
-# from a centroid to the next.
-ENOUGH_MEASUREMENTS, ENOUGH_ENERGY, ENOUGH_RADIANS = 4, 10.0, 0.5
-# With hardly more measurements than unknowns, clusters that explain all are wrong in half of the runs, and the odds do
-# not tell (docs/decoder.md, 0.65 nK: 1.0 to 1.2 an unknown).
+# What K Gaussians do not explain is not told from noise or from another density by a sketch of less energy than so many
+# times its sampling noise, or by frequencies of fewer radians (root mean square) from a centroid to the next.
+ENOUGH_ENERGY, ENOUGH_RADIANS = 10.0, 0.5
+# With hardly more measurements than unknowns, and no sums of columns to test them by, clusters that explain all are
+# wrong in half of the runs, and the odds do not tell.
 MORE_MEASUREMENTS = 1.15
 
 
@@ -109,6 +112,7 @@ class Gaussians(NamedTuple):
 
     model: SketchModel
     attempt: Attempt
+    near: Cloud | None  # points of the K Gaussians, weighed, where these nearly explain the sketch
     densities: list[Mixture]
     n_evaluations: int
 
@@ -117,29 +121,56 @@ def fit_gaussians(task: Task, sketch: Sketch) -> Gaussians:
     """Fit K Gaussians to a sketch at one scale, and densities of more where these do not explain it."""
     from qckm.decoding.attempts import begin_at, choose_n_axes, search_from_scratch  # SciPy takes its time to import
     from qckm.decoding.density import fit_densities
+    from qckm.decoding.expectation import leaves_out_much
     from qckm.decoding.fitting import Problem
     from qckm.decoding.search import Search
     from qckm.decoding.sketch_model import SketchModel
+    from qckm.decoding.waves import MORE_HARMONICS
 
     model = SketchModel.of(sketch, task.spread)
     (rng,) = spawn(task.random_state, 1)
     problem = Problem(model.waves, model.to_points(task.lower), model.to_points(task.upper))
-    search = Search(problem, model.n_measurements, model.mean, model.deviation, rng, PATIENCE * task.n_init)
+    furthest = model.furthest(problem.lower, problem.upper)
+    search = Search(problem, model.n_measurements, model.mean, model.deviation, rng, PATIENCE * task.n_init, furthest)
     n_axes = choose_n_axes(search, task.n_clusters)
     if task.start is None:
         attempt = search_from_scratch(search, model, task.n_clusters, n_axes, task.n_init)
     else:
         attempt = begin_at(search, model, model.to_points(task.start), n_axes)
-    densities = [] if attempt.explained else fit_densities(search, task.n_clusters, n_axes)
-    return Gaussians(model, attempt, densities, search.n_evaluations)
+    width = float(attempt.equal.widths[0])
+    if not attempt.explained and leaves_out_much(model, width):  # the clusters are narrow, beside their distances
+        more = SketchModel.of(sketch, task.spread, MORE_HARMONICS[model.waves.step])
+        closer = replace(search, problem=replace(problem, waves=more.waves))
+        another = begin_at(closer, more, attempt.equal.points, n_axes, width)
+        search.n_evaluations = closer.n_evaluations
+        if another.explained:  # else narrow clusters are the model's, not the data's, and would make a poor cloud
+            model, attempt = more, another
+    near = None if attempt.explained else _near(task, model, attempt.own, rng)
+    # Densities of many clusters do with the usual harmonics: more would take several times as long.
+    densities = [] if attempt.explained or near else fit_densities(search, task.n_clusters, n_axes)
+    return Gaussians(model, attempt, near, densities, search.n_evaluations)
+
+
+def _near(task: Task, model: SketchModel, gaussians: Mixture, rng: np.random.Generator) -> Cloud | None:
+    """Return points of Gaussians with weights that reproduce the sketch to its noise, if these hardly differ."""
+    cloud = Cloud.calibrated(task.sketch, _draw(task, model, gaussians, choose_size(task.n_clusters), rng))
+    moved = float(np.abs(cloud.weights - cloud.prior).sum()) / 2
+    return (
+        cloud if moved <= NEARLY and cloud.solution.residual <= cloud.solution.noise(count_rows(task.sketch)) else None
+    )
 
 
 def decode_gaussians(task: Task, fitted: Gaussians) -> Found:
     """Decode with points drawn from Gaussians, which were fitted to the sketch or to one octave of it."""
     (rng,) = spawn(task.random_state, 1)
     starts = [fitted.model.to_centers(fitted.attempt.own.points), *([] if task.start is None else [task.start])]
-    decode = _cluster_gaussians if fitted.attempt.explained else _cluster_raked
-    return decode(task, fitted, starts, rng)
+    if fitted.attempt.explained:
+        return _cluster_gaussians(task, fitted, starts, rng)
+    return (
+        _cluster_near(task, fitted, fitted.near, starts, rng)
+        if fitted.near
+        else _cluster_raked(task, fitted, starts, rng)
+    )
 
 
 def _cluster_gaussians(task: Task, fitted: Gaussians, starts: list[Floats], rng: np.random.Generator) -> Found:
@@ -147,20 +178,50 @@ def _cluster_gaussians(task: Task, fitted: Gaussians, starts: list[Floats], rng:
     from qckm.decoding.expectation import inertia_error, log_odds
 
     model, attempt = fitted.model, fitted.attempt
-    cloud = Cloud.alike(task.sketch, _draw(task, model, attempt.own, choose_size(task.n_clusters), rng))
+    cloud = Cloud.of_columns(task.sketch, _draw(task, model, attempt.own, choose_size(task.n_clusters), rng))
     runs = choose_runs(len(cloud.points), task.lower.size, task.n_clusters, of_rows=False)
     centroids = cloud.cluster(task.n_clusters, starts, runs * task.n_init, rng)
     distances = cloud.nearest(centroids.points)[1]
+    mean = float(cloud.weights @ distances)
     error = inertia_error(model, attempt.own, model.to_points(centroids.points), rng)
     error = float(np.hypot(error, distances.std() / np.sqrt(len(distances))))
-    equal = attempt.equal.misfit <= attempt.goal
-    odds = log_odds(model, attempt.equal if equal else attempt.own, equal)
+    judged = attempt.equal if attempt.equal_will_do else attempt.own
+    odds = log_odds(model, judged, attempt.equal_will_do) + attempt.log_odds
     doubts = [_BY_ACCIDENT] if odds < -np.log(LEVEL) else []
-    if model.n_measurements < MORE_MEASUREMENTS * (task.n_clusters * (task.lower.size + 1) + 1):
+    if model.column_means is None and model.n_measurements < MORE_MEASUREMENTS * (
+        task.n_clusters * (task.lower.size + 1) + 1
+    ):
         doubts.append(_TOO_FEW)
-    return Found(
-        centroids, Estimate(float(distances.mean()), error), attempt.own.misfit, tuple(doubts), fitted.n_evaluations
-    )
+    return Found(centroids, Estimate(mean, error), attempt.own.misfit, tuple(doubts), fitted.n_evaluations)
+
+
+def _cluster_near(task: Task, fitted: Gaussians, cloud: Cloud, starts: list[Floats], rng: np.random.Generator) -> Found:
+    """Cluster points of Gaussians that nearly explain the sketch, with the weights that do."""
+    from qckm.decoding.expectation import inertia_error
+
+    runs = choose_runs(len(cloud.points), task.lower.size, task.n_clusters, of_rows=False)
+    centroids = cloud.cluster(task.n_clusters, starts, runs * task.n_init, rng)
+    distances = cloud.nearest(centroids.points)[1]
+    mean = float(cloud.weights @ distances)
+    error = inertia_error(fitted.model, fitted.attempt.own, fitted.model.to_points(centroids.points), rng)
+    error = float(np.hypot(error, mean - cloud.prior @ distances))
+    doubts = _too_little_told(task, fitted.model, centroids)
+    return Found(centroids, Estimate(mean, error), cloud.solution.residual, doubts, fitted.n_evaluations)
+
+
+def _too_little_told(task: Task, model: SketchModel, centroids: Centroids) -> tuple[str, ...]:
+    """Return why a sketch that K Gaussians do not explain says too little."""
+    from qckm.decoding.attempts import has_enough
+
+    K, n = centroids.points.shape
+    doubts = []
+    if not has_enough(model.n_measurements, K * (n + 1) + 1):
+        doubts.append(_TOO_FEW)
+    if model.energy() < ENOUGH_ENERGY * model.noise:
+        doubts.append(_TOO_HIGH)
+    if _spacing(centroids.points / task.sketch.operator.units) < ENOUGH_RADIANS * model.spread * np.sqrt(n):
+        doubts.append(_TOO_LOW)
+    return tuple(doubts)
 
 
 def _cluster_raked(task: Task, fitted: Gaussians, starts: list[Floats], rng: np.random.Generator) -> Found:
@@ -186,19 +247,13 @@ def _cluster_raked(task: Task, fitted: Gaussians, starts: list[Floats], rng: np.
     centroids = cloud.cluster(K, starts, runs * task.n_init, rng)
     others = other.cluster(K, starts, runs, rng)
     mean, of_other = cloud.inertia(centroids.points), other.inertia(others.points)
-    doubts, worse = [], np.sqrt(TOLERANCE)
+    doubts, worse = _too_little_told(task, model, centroids), np.sqrt(TOLERANCE)
     if cloud.inertia(others.points) > worse * mean and other.inertia(centroids.points) > worse * of_other:
-        doubts.append(_UNDECIDED)
-    if model.n_measurements < ENOUGH_MEASUREMENTS * (K * (n + 1) + 1):
-        doubts.append(_TOO_FEW)
-    if model.energy() < ENOUGH_ENERGY * model.noise:
-        doubts.append(_TOO_HIGH)
-    if _spacing(centroids.points / task.sketch.operator.units) < ENOUGH_RADIANS * model.spread * np.sqrt(n):
-        doubts.append(_TOO_LOW)
+        doubts = (_UNDECIDED, *doubts)
     # What the sketch leaves open, clouds differ by that were begun unlike: at densities, at K Gaussians, and anywhere.
     narrow = Cloud.calibrated(task.sketch, drawn(gaussians, count))
     found = Estimate(mean, float(np.ptp([mean, of_other, narrow.inertia(centroids.points)])) / 2)
-    return Found(centroids, found, cloud.solution.residual, tuple(doubts), fitted.n_evaluations)
+    return Found(centroids, found, cloud.solution.residual, doubts, fitted.n_evaluations)
 
 
 def _spacing(places: Floats) -> float:

@@ -69,7 +69,7 @@ def decode_private(task: Task) -> tuple[Found, int | None]:
     else:
         model, search = _start(task, _part(task.sketch, fit.octave), rng)
         densities = fit_densities(search, task.n_clusters, choose_n_axes(search, task.n_clusters))
-        fitted = Gaussians(model, fit.attempt, densities, n_evaluations + search.n_evaluations)
+        fitted = Gaussians(model, fit.attempt, None, densities, n_evaluations + search.n_evaluations)
         found = decode_gaussians(task, _in_model(fitted, fit.model))
     if not found.doubts and not _settles(task, fit, rng):
         found = replace(found, doubts=("With other noise of the same size, other centroids would have been found.",))
@@ -272,7 +272,7 @@ def _fit_anew(task: Task, truth: Fit, rng: np.random.Generator) -> Fit:
     if truth.octave is not None:
         return _widened(task, model, best, truth.octave, rng)[0]
     own = search.fit(best[0], LONG, "own")
-    return Fit(model, _frugal(model, Attempt(best[0], own, np.inf, True)), None, True)
+    return Fit(model, _frugal(model, Attempt(best[0], own, np.inf, True, 0.0, True)), None, True)
 
 
 def _redrawn(sketch: Sketch, clean: Floats, rng: np.random.Generator) -> Sketch:

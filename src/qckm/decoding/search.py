@@ -46,6 +46,7 @@ class Search:
     deviation: Floats  # … (n,) each, in the model's coordinates
     rng: np.random.Generator
     patience: float  # give up after so much work
+    furthest: float = 1.0  # rows are up to so many times further from the mean than most
     n_evaluations: int = 0
     work: float = 0.0  # terms of all sums over clusters and frequencies, a few nanoseconds each
 
@@ -157,9 +158,14 @@ class Search:
         return left
 
     def draw_starts(self, count: int) -> Floats:
-        """Draw points where the data are."""
-        drawn = self.mean + self.deviation * self.rng.standard_normal((count, self.mean.size))
-        return self._within(drawn)
+        """Draw points where the data are; where some rows are far away, every second one up to there.
+
+        How far is not known: the logarithm of the distance is uniform.
+        """
+        drawn = self.deviation * self.rng.standard_normal((count, self.mean.size))
+        if self.furthest > 1:
+            drawn *= self.furthest ** (self.rng.random((count, 1)) * self.rng.integers(2, size=(count, 1)))
+        return self._within(self.mean + drawn)
 
     def climb(self, residual: Floats, starts: Floats, sharpest: float) -> Floats:
         """Return the places that correlate best with the residual among those reached from the starts, best first."""

@@ -14,7 +14,7 @@ import numpy as np
 from qckm.common.arrays import Floats
 from qckm.decoding.room import require_room
 from qckm.decoding.task import count_rows
-from qckm.decoding.waves import N_HARMONICS, Waves
+from qckm.decoding.waves import MORE_HARMONICS, N_HARMONICS, Waves
 from qckm.operator.signatures import Signature
 from qckm.sketch import Sketch, SketchOperator
 
@@ -38,12 +38,14 @@ class SketchModel:
     added: float  # the latter's variance, a measurement
     mean: Floats  # where the data are, (n,) …
     deviation: Floats  # … and how far they reach
+    column_means: Floats | None  # of all rows, exactly, (n,), where the sketch has the sums of its columns …
+    column_variances: Floats | None  # … and the variances
 
     @classmethod
     def of(cls, sketch: Sketch, spread: Floats | None = None, n_harmonics: int | None = None) -> SketchModel:
         """Return the model of a sketch; `spread` is the data's standard deviation by feature, where it is known.
 
-        With more harmonics than usual it is slower, and true for lower frequencies.
+        With more harmonics than usual it is slower, and true for lower frequencies or narrower clusters.
         """
         operator = sketch.operator
         require_room(operator.n_features, operator.n_frequencies)
@@ -78,6 +80,8 @@ class SketchModel:
             added=sketch.noise_variance,
             mean=(mean - operator.origin) / length,
             deviation=deviation / length,
+            column_means=None if sketch.column_means is None else (sketch.column_means - operator.origin) / length,
+            column_variances=None if sketch.column_variances is None else sketch.column_variances / length**2,
         )
 
     @property
@@ -105,6 +109,27 @@ class SketchModel:
     def energy(self) -> float:
         """Return ‖z‖², without what the noise of a private sketch adds to it."""
         return float((self.waves.z[:, : self.n_frequencies] ** 2).sum()) - self.added * self.n_measurements
+
+    def furthest(self, lower: Floats, upper: Floats) -> float:
+        """Return how many deviations some rows of a box are from the mean; 1 where Gaussian rows would be as far.
+
+        The largest of N Gaussian numbers is about √(2 ln N) deviations from their mean.
+        """
+        seen = self.deviation > 0
+        reach = np.maximum(upper - self.mean, self.mean - lower)[seen] / self.deviation[seen]
+        furthest = float(reach.max(initial=1.0))
+        return furthest if furthest**2 > 2 * np.log(max(self.count, 2)) else 1.0
+
+    def unseen(self, width: float) -> float:
+        """Return which share of their energy round clusters of a width have in harmonics that the model leaves out."""
+        if self.signature.is_pure_tone:
+            return 0.0
+        seen, step = len(self.waves.harmonics), self.waves.step
+        orders = 1 + step * np.arange(4 * MORE_HARMONICS[step])  # beyond these, a per cent is left at most
+        blurs = width * self.waves.halves[: self.n_frequencies]
+        damping = np.exp(-2 * np.multiply.outer(blurs, orders**2)).mean(axis=0)
+        energies = np.abs(self.signature.harmonics[orders]) ** 2 * damping
+        return float(energies[seen:].sum() / energies.sum())
 
     def objective(self, residual: Floats) -> float:
         """Return the squared norm of a residual (2, m), over what was measured."""
@@ -142,5 +167,7 @@ def _whereabouts(sketch: Sketch, spread: Floats | None) -> tuple[Floats, Floats]
     """Return the mean and the standard deviation of the data, as far as they are known."""
     if spread is not None:
         return sketch.operator.origin, spread
+    if sketch.column_means is not None and sketch.column_variances is not None:
+        return sketch.column_means, np.sqrt(sketch.column_variances)
     lower, upper = sketch.coded_bounds
     return (lower + upper) / 2, (upper - lower) / 4

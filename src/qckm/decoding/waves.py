@@ -21,6 +21,8 @@ from qckm.decoding.loops import loops
 # (the usual ones), of which little is left beyond it at the usual frequencies. Of saw-teeth, whose harmonics fall as
 # slowly but are all there, up to the twelfth. The C core has loops for these numbers, and a slower one for any other.
 N_HARMONICS = {2: 4, 1: 12}
+# … and where clusters are so narrow that more is left: a search takes about as many times longer.
+MORE_HARMONICS = {2: 12, 1: 24}
 
 
 class Waves(NamedTuple):

@@ -58,6 +58,7 @@ class CompiledSketcher:
             first.lower, first.upper = np.minimum(first.lower, other.lower), np.maximum(first.upper, other.upper)
             first.count += other.count
             first.saturated += other.saturated
+            first.add_columns(other)
         first.bad_row = _least([first.bad_row, *(other.bad_row for other in others)])
         return first
 
@@ -131,7 +132,11 @@ class _Kernel:
     def add(self, rows: npt.NDArray[Any], weights: Int64s | None, first_row: int, found: Summary) -> int | None:
         """Add rows to what was found; return the number of the first that is not finite, counted from `first_row`."""
         rows = library.native(rows)
-        totals = Totals(found.total.ctypes.data, found.lower.ctypes.data, found.upper.ctypes.data, 0, 0)
+        at = [
+            None if array is None else array.ctypes.data
+            for array in (found.total, found.lower, found.upper, found.codes, found.squares)
+        ]
+        totals = Totals(*at[:3], 0, 0, *at[3:])
         held = None if weights is None else weights.ctypes.data
         bad = self._library.qckm_sum(self._kernel, ctypes.byref(RowsAt.of(rows)), held, ctypes.byref(totals))
         found.count += totals.count

@@ -75,6 +75,8 @@ class Totals(ctypes.Structure):
         ("upper", _POINTER),
         ("count", _INT64),
         ("saturated", _INT64),
+        ("codes", _POINTER),
+        ("squares", _POINTER),
     )
 
 

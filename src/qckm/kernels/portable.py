@@ -7,12 +7,15 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from qckm.common import wide
 from qckm.common.arrays import Bytes, Floats, Int64s, Rows
 from qckm.kernels import reference
 from qckm.kernels.sketcher import Measurement, Summary
 
 # The contributions of this many measurements are held at a time: 8 MB of phases.
 _CHUNK = 1 << 20
+# Bits of weights at a time: 13, 30 of a code's square and 20 of the rows held fill an int64.
+_WEIGHT_BITS = 13
 
 
 class PortableSketcher:
@@ -34,7 +37,9 @@ class PortableSketcher:
             part, heavy = part[heavy > 0], heavy[heavy > 0]  # a row of weight 0 must not widen the bounds
             if not len(part):
                 continue
-            contributions, clipped = self._contributions(part)
+            codes, clipped = reference.code_rows(part, self._measurement.steps, self._measurement.origin)
+            contributions = self._contributions(codes)
+            _add_column_sums(found, codes, heavy)
             found.total += heavy @ contributions.astype(heavy.dtype)
             found.count += heavy.sum().item()
             found.saturated += heavy[clipped].sum().item()
@@ -48,7 +53,8 @@ class PortableSketcher:
             bad = ~np.isfinite(part).all(axis=1)
             if bad.any():
                 return start + int(bad.argmax())
-            bits[start : start + len(part)] = reference.pack_bits(self._contributions(part)[0])
+            codes, _ = reference.code_rows(part, self._measurement.steps, self._measurement.origin)
+            bits[start : start + len(part)] = reference.pack_bits(self._contributions(codes))
         return None
 
     def _parts(self, rows: Rows) -> Iterator[tuple[int, Rows]]:
@@ -56,11 +62,21 @@ class PortableSketcher:
         for start in range(0, len(rows), height):
             yield start, rows[start : start + height]
 
-    def _contributions(self, rows: Rows) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.bool_]]:
+    def _contributions(self, codes: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
         what = self._measurement
-        codes, clipped = reference.code_rows(rows, what.steps, what.origin)
         phases = reference.phases_of(codes, what.frequency_codes, what.dither_codes)
-        return reference.measure(phases, what.table, what.paired), clipped
+        return reference.measure(phases, what.table, what.paired)
+
+
+def _add_column_sums(found: Summary, codes: npt.NDArray[np.int16], weights: Int64s | Floats) -> None:
+    """Add codes (rows, n) and their squares, as often as weights say: a few bits of these at a time, lest sums wrap."""
+    if found.codes is None or found.squares is None:
+        return
+    values = codes.astype(np.int64)
+    for shift in range(0, int(weights.max()).bit_length(), _WEIGHT_BITS):
+        some = (weights.astype(np.int64) >> shift) & ((1 << _WEIGHT_BITS) - 1)
+        found.codes = wide.add_shifted(found.codes, some @ values, shift)
+        found.squares = wide.add_shifted(found.squares, some @ values**2, shift)
 
 
 def count_bits(bits: Bytes) -> Int64s:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from qckm.common import wide
 from qckm.common.arrays import Bytes, Floats, Int64s
 from qckm.kernels import library
 
@@ -67,13 +68,24 @@ class Summary:
     count: int | float = 0
     saturated: int | float = 0
     bad_row: int | None = None
+    # Sums of codes and of their squares, (2, n) of `qckm.common.wide`, where they were asked for.
+    codes: Int64s | None = None
+    squares: Int64s | None = None
 
     @classmethod
-    def start(cls, measurement: Measurement, real: bool = False) -> Summary:
-        """Return the summary of no rows; of real weights, sums are floats."""
+    def start(cls, measurement: Measurement, real: bool = False, column_sums: bool = True) -> Summary:
+        """Return the summary of no rows; of real weights, sums are floats, and there are none of columns."""
         n, size = len(measurement.steps), measurement.n_measurements
         total = np.zeros(size, np.float64) if real else np.zeros(size, np.int64)
-        return cls(total, np.full(n, np.inf), np.full(n, -np.inf))
+        codes, squares = (None, None) if real or not column_sums else (wide.zeros(n), wide.zeros(n))
+        return cls(total, np.full(n, np.inf), np.full(n, -np.inf), codes=codes, squares=squares)
+
+    def add_columns(self, other: Summary) -> None:
+        """Add the sums of columns of other rows, or have none."""
+        if self.codes is None or self.squares is None or other.codes is None or other.squares is None:
+            self.codes = self.squares = None
+        else:
+            self.codes, self.squares = wide.add(self.codes, other.codes), wide.add(self.squares, other.squares)
 
 
 class Sketcher(Protocol):

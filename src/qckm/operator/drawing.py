@@ -18,7 +18,7 @@ from qckm.operator.request import STEPS_A_SCALE, Drawn, OperatorRequest
 from qckm.operator.structured import draw_structured, is_faster
 
 # Rows further away need longer steps. One frequency of so many may be too high for an int16 then, and is lowered …
-_ONE_OF = 100
+ONE_OF = 100
 # … and structured frequencies, which fit an int32, are rounded by a phase of no more than 0.002·√n with steps so long.
 _LONGEST = 8
 # Matrices (n, m) of float64 that there are at a time, while dense frequencies are drawn and coded.
@@ -99,7 +99,7 @@ def _draw_dense(request: OperatorRequest, law: Law, rng: np.random.Generator) ->
     steps, usual = request.steps_up_to(_longest(omega)), request.usual_steps
     while (longer := steps > usual).any():
         too_high = np.abs(omega) * steps[:, np.newaxis] > _HIGHEST
-        if too_high.any(axis=0).sum() <= request.m // _ONE_OF:
+        if too_high.any(axis=0).sum() <= request.m // ONE_OF:
             omega /= np.maximum(1, (np.abs(omega) * steps[:, np.newaxis] / _HIGHEST).max(axis=0))
             break
         steps = np.where(longer & too_high.any(axis=1), steps / 2, steps)
@@ -108,7 +108,7 @@ def _draw_dense(request: OperatorRequest, law: Law, rng: np.random.Generator) ->
 
 def _longest(omega: Floats) -> Floats:
     """Return steps (n,) at which one frequency in a hundred does not fit for that feature alone."""
-    few = omega.shape[1] // _ONE_OF
+    few = omega.shape[1] // ONE_OF
     steps: Floats = _HIGHEST / np.maximum(np.partition(np.abs(omega), -1 - few, axis=1)[:, -1 - few], SMALLEST)
     return steps
 

@@ -1,13 +1,15 @@
 """Choosing m and the law, and from a pilot, a few thousand rows looked at once and not kept, the scale and origin.
 
 The rule: sketch at frequencies of a radian or somewhat less a cluster's standard deviation, which a k-means of the
-pilot estimates, or lower ones where clusters are far apart. It is equivariant: data shifted and rescaled give the scale
-and origin shifted and rescaled, up to the rounding below, and a row of weight w counts as w equal rows.
+pilot estimates, or lower ones where clusters are far apart: harmonics see what is near. It is equivariant: data shifted
+and rescaled give the scale and origin shifted and rescaled, up to the rounding below, and a row of weight w counts as w
+equal rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,8 @@ import numpy as np
 from qckm.clustering.kmeans import kmeans
 from qckm.common.arrays import Floats
 from qckm.common.budget import kmeans_runs
+from qckm.kernels.reference import CODE_LIMIT, TURN
+from qckm.operator.drawing import ONE_OF
 from qckm.operator.frequency_count import choose_n_frequencies
 from qckm.operator.laws import get_law
 from qckm.operator.signatures import Signature
@@ -32,20 +36,19 @@ _OF_FEW = ("concentrated-radius", 0.9)
 _OF_PLENTY = ("balanced-radius", 0.65)
 _OF_PURE_TONES = ("gaussian", 1.0)
 # The first rows of a stream may be of one kind, and their scale a few times off: wider norms forgive that.
-_FIRST_ROWS = ("gaussian", 0.65)
+_FIRST_ROWS = ("gaussian", _OF_PLENTY[1])
 # Starts of k-means: the clusters' width, which is what is wanted, hardly depends on the best of them.
 _RUNS = 10
 # Clusters much tighter than their distances would make a scale at which a search sees nothing: neighbours are no more
-# than so many scales apart, but a half less for each feature, as there are more places to search; at least so many.
+# than so many scales apart, but a half less for each feature, as there are more places to search; at least so many,
+# where a kernel of one scale is 4 % of its height and still pulls.
 _MOST_APART, _LEAST_APART = 5.0, 2.5
-# A scale that follows distances is no larger than so many times that of all rows as one cluster …
-_OF_ALL_ROWS = 0.7
-# … and the deviation assumed is no less than this share of what distances would be if clusters were spread evenly.
+# The deviation assumed is no less than this share of what distances would be if clusters were spread evenly: groups of
+# near clusters, far from each other, would otherwise be needles in a haystack.
 _LEAST_SHARE_OF_SPACING = 0.15
-# An operator reaches so many scales from its origin, in one feature and in more; all but this share of the pilot should
-# lie within.
-_REACH_OF_ONE, _REACH, _SHARE_BEYOND = 80, 48, 0.01
-# Rows go so many times further than those of the pilot.
+# All but this share of the pilot should lie where an operator reaches.
+_SHARE_BEYOND = 0.01
+# Rows go so many times further than those of the pilot: Gaussian tails of 10⁹ rows go 6.1 deviations, of 5000 rows 3.7.
 _FURTHER = 2.0
 
 
@@ -67,14 +70,14 @@ def choose_settings(
     n = pilot.rows.shape[1]
     centers, within = _cluster(pilot, n_clusters, rng)
     total = pilot.deviation()
-    deviation = max(within, _LEAST_SHARE_OF_SPACING * total / n_clusters ** (1 / n))
-    if deviation == 0:  # one distinct row: any scale will do, but it should be of the data's size
-        deviation = float(np.abs(pilot.rows).max()) or 1.0
-    scales_apart = max(_LEAST_APART, _MOST_APART - n / 2)
-    apart = min(_spacing(centers) / scales_apart, _OF_ALL_ROWS * total * np.sqrt(n))
-    reached = _distance(pilot) / (_REACH_OF_ONE if n == 1 else _REACH)
+    if total == 0:  # one distinct row: any scale will do, but it should be of the data's size
+        total = float(np.abs(pilot.rows).max()) or 1.0
+    within = max(within, _LEAST_SHARE_OF_SPACING * total / n_clusters ** (1 / n))
+    # No scale that follows distances is larger than that of all rows as one cluster: a few rows may be far away.
+    of_a_cluster, of_all_rows = (deviation * np.sqrt(n) / radians for deviation in (within, total))
+    apart = min(_spacing(centers) / max(_LEAST_APART, _MOST_APART - n / 2), of_all_rows)
     # Rounded, as the origin is: a k-means whose last bits depend on the processor must not give another operator.
-    scale = _round_to_bits(max(deviation * np.sqrt(n) / radians, apart, reached))
+    scale = _round_to_bits(max(of_a_cluster, apart, _distance(pilot) / _scales_reached(n)))
     grid = np.ldexp(0.5, int(np.frexp(scale)[1]) - 2)
     origin = np.rint(pilot.mean() / grid) * grid
     extent = _FURTHER * np.abs(pilot.rows - origin).max(axis=0)
@@ -121,17 +124,15 @@ def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[F
 
 
 def _spacing(centers: Floats) -> float:
-    """Return the distance from a typical one of the centres (K, n) to the next; 0 where there is one only.
+    """Return the distance from a typical one of the centres (K, n) to the next, the median; 0 where there is one only.
 
-    In few features a search finds near clusters among far ones, so that scales may suit the nearest quarter; in many it
-    would find nothing at all, and the nearest half must do.
+    Clusters much nearer than that are told apart by harmonics (decoding/waves.py), if the signature has any.
     """
     places = np.unique(centers, axis=0)
     if len(places) < 2:
         return 0.0
-    share = 0.25 if centers.shape[1] < _MANY_FEATURES else 0.5
     distances = [np.partition(np.linalg.norm(places - place, axis=1), 1)[1] for place in places]  # the first is its own
-    return float(np.quantile(distances, share, method="lower"))
+    return float(np.quantile(distances, 0.5, method="lower"))
 
 
 def _distance(pilot: Pilot) -> float:
@@ -140,6 +141,17 @@ def _distance(pilot: Pilot) -> float:
     order = np.argsort(distances, kind="stable")
     within = np.cumsum(pilot.weights[order])
     return float(distances[order[np.searchsorted(within, (1 - _SHARE_BEYOND) * within[-1])]])
+
+
+def _scales_reached(n: int) -> float:
+    """Return how many scales from its origin an operator of n features reaches at least.
+
+    It reaches CODE_LIMIT steps, at each of which the highest frequency turns by CODE_LIMIT / TURN. Components along the
+    features are normal, with a mean square of one over the scale's; the one frequency in a hundred that is too high is
+    lowered (operator/drawing.py). Steps are powers of two, which may halve the reach.
+    """
+    highest = NormalDist().inv_cdf(1 - 1 / (2 * n * ONE_OF))
+    return CODE_LIMIT**2 * (2 * np.pi / TURN) / (2 * highest)
 
 
 def _round_to_bits(value: float, bits: int = 7) -> float:

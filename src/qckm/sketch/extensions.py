@@ -14,6 +14,7 @@ import numpy as np
 
 from qckm.common.arrays import Array
 from qckm.errors import FileError
+from qckm.sketch.column_sums import ColumnSums
 from qckm.sketch.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ _KIND_OF = {"int16": "<i2", "int32": "<i4", "int64": "<i8", "float64": "<f8", "u
 def extensions_of(sketch: Sketch) -> list[Extension]:
     """Return what a file has to say of a sketch beyond version 1, in the order of names."""
     found = []
+    if sketch.column_sums is not None:
+        sums = sketch.column_sums
+        found.append(Extension("column_sums", False, arrays={"codes": sums.codes, "squares": sums.squares}))
     if sketch.ledger is not None:
         found.append(Extension("ledger", True, sketch.ledger.as_facts()))
     if sketch.operator.ranges is not None:
@@ -93,7 +97,15 @@ def apply(sketch: Sketch, described: list[dict[str, Any]], arrays: Mapping[Any, 
     """Return a sketch with what its file's extensions say; those that are not known, and need not be, are left out."""
     for each in described:
         name, facts = each["name"], each["facts"]
-        if name == "ledger":
+        if name == "column_sums":
+            try:
+                sums = ColumnSums(arrays[name, "codes"], arrays[name, "squares"])
+            except KeyError as error:
+                raise FileError("Expected codes and squares of the column sums.") from error
+            if sums.codes.dtype != np.int64 or sums.squares.dtype != np.int64:
+                raise FileError("Expected column sums of int64.")
+            sketch = replace(sketch, column_sums=sums)
+        elif name == "ledger":
             sketch = replace(sketch, ledger=Ledger.from_facts(facts))
         elif name == "ranges":
             try:

@@ -13,6 +13,7 @@ from qckm.common.arrays import Floats
 from qckm.common.atomic import write_atomically
 from qckm.common.values import Value
 from qckm.errors import DecodeError, MergeError, SketchError
+from qckm.sketch.column_sums import ColumnSums, add_known, know_different, subtract_known
 from qckm.sketch.ledger import Ledger
 from qckm.sketch.writing import dumps
 
@@ -49,6 +50,9 @@ class Sketch(Value):
         Whether whole numbers said how often rows count: then a row may be much of the sum.
     ledger : Ledger, optional
         Of a private sketch (`qckm.privacy.release`): the noise in it, and what was spent. Its bounds are public ranges.
+    column_sums : ColumnSums, optional
+        The sums of the columns and of their squares, where they are known of all rows: of bits, of real weights, of
+        rows on a GPU and of private sketches they are not.
 
     Examples
     --------
@@ -70,6 +74,7 @@ class Sketch(Value):
     skipped: int = 0
     weighted: bool = False
     ledger: Ledger | None = None
+    column_sums: ColumnSums | None = None
 
     def __post_init__(self) -> None:
         if self.total.dtype not in (np.int64, np.float64):
@@ -120,6 +125,20 @@ class Sketch(Value):
         lower, upper = (np.clip(bound, *self.operator.reach) for bound in self.bounds)
         return lower, upper
 
+    @property
+    def column_means(self) -> Floats | None:
+        """The mean of each column over all rows, (n,), exactly, as rows were coded; None where it is not known."""
+        return None if self.column_sums is None else self.column_sums.means(self.operator, int(self.count))
+
+    @property
+    def column_variances(self) -> Floats | None:
+        """The variance of each column over all rows, (n,), as NumPy's `var` gives it; None where it is not known."""
+        return None if self.column_sums is None else self.column_sums.variances(self.operator, int(self.count))
+
+    def without_column_sums(self) -> Sketch:
+        """Return the same sketch without the sums of its columns: 32 bytes a column less to keep or to send."""
+        return replace(self, column_sums=None)
+
     def require_consistent(self) -> None:
         """Refuse a sum that no rows have: nothing right can be decoded from it, and no file of it would be read."""
         (lower, upper), greatest = self.bounds, self.operator.signature.full_scale * self.count
@@ -144,10 +163,22 @@ class Sketch(Value):
             or odd
         ):
             raise SketchError("The sum, the count and the bounds contradict each other: no rows have this sketch.")
+        if self.column_sums is not None and not (
+            self.exact and self.count and self.column_sums.are_possible(int(self.count), self.operator.n_features)
+        ):
+            raise SketchError("The count and the sums of the columns contradict each other: no rows have this sketch.")
 
     def _require_private(self, lower: Floats, upper: Floats) -> None:
         """Refuse what a release never gives: notes that depend on rows, or sums that are no integers."""
-        if not self.exact or self.count < 1 or self.saturated or self.skipped or self.weighted or (lower > upper).any():
+        if (
+            not self.exact
+            or self.count < 1
+            or self.saturated
+            or self.skipped
+            or self.weighted
+            or (lower > upper).any()
+            or self.column_sums
+        ):
             raise SketchError("Expected of a private sketch integers, a count >= 1, public ranges and no other notes.")
 
     def values(self) -> Floats:
@@ -191,8 +222,9 @@ class Sketch(Value):
         operator = other.operator if self.operator.feature_names is None else self.operator
         count, saturated = self.count + other.count, self.saturated + other.saturated
         notes = (self.skipped + other.skipped, self.weighted or other.weighted, self._merged_ledger(other))
+        column_sums = add_known(self, other)
         try:
-            return Sketch(operator, self.total + other.total, count, saturated, bounds, *notes)
+            return Sketch(operator, self.total + other.total, count, saturated, bounds, *notes, column_sums)
         except SketchError as error:
             raise error.within("Cannot add these sketches", MergeError) from error
 
@@ -219,13 +251,14 @@ class Sketch(Value):
         if count < -nothing:
             raise MergeError(f"Cannot forget {other.count} rows of a sketch of {self.count}: more than it has seen.")
         if count <= nothing:
-            if exact and total.any():
+            if exact and (total.any() or know_different(self, other)):
                 raise MergeError("Cannot forget rows that were never added: the sums differ though the counts do not.")
             return Sketch.zero(self.operator)
         saturated, skipped = self.saturated - other.saturated, max(0, self.skipped - other.skipped)
         if not exact:
             saturated = min(max(saturated, 0), count)
-        left = Sketch(self.operator, total, count, saturated, self.bounds, skipped, self.weighted or other.weighted)
+        notes = (skipped, self.weighted or other.weighted, None, subtract_known(self, other))
+        left = Sketch(self.operator, total, count, saturated, self.bounds, *notes)
         try:
             left.require_consistent()
         except SketchError as error:

@@ -16,6 +16,7 @@ from qckm.kernels.portable import PortableSketcher
 from qckm.kernels.sketcher import Measurement, Sketcher, count_bits, make_sketcher
 from qckm.kernels.threads import as_jobs
 from qckm.operator import ConstructedOperator
+from qckm.sketch.column_sums import ColumnSums
 from qckm.sketch.sketch import Sketch
 from qckm.sources import engine_rows
 from qckm.sources.rows import as_rows, as_weights, is_whole, raise_not_finite, require_names
@@ -66,7 +67,7 @@ class SketchOperator(ConstructedOperator):
             threadpoolctl allow. The result does not depend on it.
         device : {"auto", "cpu", "cuda", "cuda:1", …}, optional
             Where rows of this process are sketched: "cuda" copies them to a GPU. Rows with real weights are always
-            summed by the CPU. The result does not depend on it.
+            summed by the CPU. The result does not depend on it, but for `column_sums`, which a GPU does not make.
 
         Returns
         -------
@@ -92,7 +93,16 @@ class SketchOperator(ConstructedOperator):
         if found.bad_row is not None:
             raise_not_finite(rows[found.bad_row :][:1], found.bad_row)
         weighted = weights is not None and weights.dtype == np.int64
-        return Sketch(self, found.total, found.count, found.saturated, (found.lower, found.upper), weighted=weighted)
+        bounds = found.lower, found.upper
+        return Sketch(
+            self,
+            found.total,
+            found.count,
+            found.saturated,
+            bounds,
+            weighted=weighted,
+            column_sums=ColumnSums.of(found) if found.count else None,
+        )
 
     def encode(self, X: object, n_jobs: int | None = None) -> npt.NDArray[np.uint8]:
         """Encode rows X: (rows, n) as a sensor would: M bits a row, packed as uint8 (rows, ceil(M / 8)).

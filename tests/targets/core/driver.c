@@ -74,7 +74,7 @@ int main(int count, char **words)
         const int64_t *total = read_bytes(8 * measurements);
         const int64_t saturated = read_number();
         const size_t width = (size_t)read_number(); /* of a row's bits; 0 where the signature is not one bit */
-        qckm_summary found = {calloc(measurements, 8), malloc(8 * n), malloc(8 * n), 0, 0};
+        qckm_summary found = {calloc(measurements, 8), malloc(8 * n), malloc(8 * n), 0, 0, NULL, NULL};
         qckm_kernel *kernel = qckm_prepare(&spec);
         for (size_t k = 0; k < n; k++) {
             found.lower[k] = 1e300;

@@ -6,6 +6,7 @@ import contextlib
 import sys
 
 import click
+import numpy as np
 
 from qckm.cli import completion, sketch_io, summaries
 from qckm.cli.console import Console, console_options
@@ -79,4 +80,6 @@ def sketch_facts(sketch: Sketch) -> dict[str, object]:
         "reaches to": greatest.tolist(),
         "least": lower.tolist() if sketch.count else None,
         "greatest": upper.tolist() if sketch.count else None,
+        "mean": None if sketch.column_means is None else sketch.column_means.tolist(),
+        "standard deviation": None if sketch.column_variances is None else np.sqrt(sketch.column_variances).tolist(),
     }

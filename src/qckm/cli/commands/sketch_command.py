@@ -32,6 +32,12 @@ from qckm.sketch import Sketch, checkpoints
 @options.run_options
 @options.engine_options
 @click.option("--every", type=options.Duration(), help="Write a snapshot of the sum so far every 60s, 5m, 1h …")
+@click.option(
+    "--column-sums/--no-column-sums",
+    default=True,
+    show_default=True,
+    help="Keep the sums of the columns and of their squares in the file: exact means and variances.",
+)
 @console_options
 def command(
     data: tuple[str, ...],
@@ -40,6 +46,7 @@ def command(
     engine: str | None,
     address: str | None,
     every: float | None,
+    column_sums: bool,
     console: Console,
     **options_of_task: Any,
 ) -> None:
@@ -72,7 +79,7 @@ def command(
         if "-" in data:
             raise click.UsageError("Standard input is here, not where the engine is: leave out --engine.")
         of_engine = EngineTask(engine, address, data, task.columns, task.on_bad, task.plan, task.operator_file)
-        _sketch_by_engine(of_engine, target, console)
+        _sketch_by_engine(of_engine, target, column_sums, console)
         return
     number = 0
 
@@ -83,12 +90,12 @@ def command(
     def snapshot(sketch: Sketch) -> None:
         nonlocal number
         number += 1
-        sketch_io.write_sketch(sketch, name())
+        sketch_io.write_sketch(_kept(sketch, column_sums), name())
         console.say(f"{name()}: {sketch.count:,} rows so far")
 
     done = data_to_sketch.sketch_data(task, console, every=every, snapshot=snapshot)
     number += 1
-    size = sketch_io.write_sketch(done.sketch, name())
+    size = sketch_io.write_sketch(_kept(done.sketch, column_sums), name())
     if target != "-":
         checkpoints.remove(checkpoints.path_of(target))
     for remark in remarks_in_words(done.remarks):
@@ -99,13 +106,17 @@ def command(
     console.print_facts({"output": name(), **data_to_sketch.facts_of(done, size)})
 
 
-def _sketch_by_engine(task: EngineTask, target: str, console: Console) -> None:
+def _sketch_by_engine(task: EngineTask, target: str, column_sums: bool, console: Console) -> None:
     """Have an engine read the data and sketch them where they are."""
     done = engine_to_sketch.sketch_paths(task, console)
-    size = sketch_io.write_sketch(done.sketch, target)
+    size = sketch_io.write_sketch(_kept(done.sketch, column_sums), target)
     for remark in remarks_in_words(done.remarks):
         console.say(f"warning: {remark}")
     summaries.remark(done.sketch, console)
     words = summaries.summary(done.sketch, size, None)
     console.say(f"{target if target != '-' else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}")
     console.print_facts({"output": target, **engine_to_sketch.facts_of(done, size)})
+
+
+def _kept(sketch: Sketch, column_sums: bool) -> Sketch:
+    return sketch if column_sums else sketch.without_column_sums()

@@ -47,6 +47,8 @@ typedef struct {
     int64_t *total; /* (M): the contributions, added to what is there */
     double *lower, *upper; /* (n): narrowed or widened to what was seen */
     int64_t count, saturated; /* rows, and clipped ones, as weights count them */
+    int64_t *codes, *squares; /* (2, n): the sums of codes and of their squares, added; NULL where nobody asks. A sum is
+                                 the first of its words times 2^32 plus the second, which is from 0 to 2^32 - 1 */
 } qckm_summary;
 
 typedef struct qckm_kernel qckm_kernel;

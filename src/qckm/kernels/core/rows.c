@@ -6,7 +6,7 @@
 #include "kernel.h"
 
 /* Of a block: more rows, and their codes leave the second-level cache; fewer, and frequencies are loaded too often. */
-enum { BLOCK_CODES = 1 << 17, LEAST_ROWS = 256 };
+enum { BLOCK_CODES = 1 << 17, LEAST_ROWS = 256, ABREAST = 16 };
 
 /* What a thread works with. */
 typedef struct {
@@ -17,6 +17,8 @@ typedef struct {
     int16_t *codes, *chosen; /* (most rows, n) */
     int64_t *sums; /* (2, width): of rows whose contributions are not in the total yet */
     int64_t summed, at_origin; /* how many these rows are, and how many of them only fill up tiles */
+    int64_t abreast; /* rows whose codes are added up side by side: of few features, a vector of codes or more */
+    int64_t *moments; /* (2, abreast, n): sums of codes and of their squares, over a block */
     uint8_t *halves; /* of bits: (2, most rows, half_bytes) */
     int64_t half_bytes;
 } workspace;
@@ -24,7 +26,7 @@ typedef struct {
 static void close_workspace(workspace *work)
 {
     void *const parts[] = {
-        work->room.lower, work->room.upper, work->room.scratch, work->buffer, work->codes, work->chosen, work->sums, work->halves};
+        work->room.lower, work->room.upper, work->room.scratch, work->buffer, work->codes, work->chosen, work->sums, work->moments, work->halves};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         qckm_free(parts[i]);
     }
@@ -58,9 +60,11 @@ static int open_workspace(workspace *work, const qckm_kernel *kernel, const qckm
     work->codes = qckm_allocate(most * n * (int64_t)sizeof(int16_t));
     work->chosen = weighted ? qckm_allocate(most * n * (int64_t)sizeof(int16_t)) : NULL;
     work->sums = bits ? NULL : qckm_allocate(2 * kernel->width * (int64_t)sizeof(int64_t));
+    work->abreast = n < ABREAST ? ABREAST : 1;
+    work->moments = bits ? NULL : qckm_allocate(2 * work->abreast * n * (int64_t)sizeof(int64_t));
     work->halves = bits ? qckm_allocate(2 * most * work->half_bytes) : NULL;
     if (!work->room.lower || !work->room.upper || !work->room.scratch || !(direct || work->buffer) || !work->codes
-        || (weighted && !work->chosen) || (bits ? !work->halves : !work->sums)) {
+        || (weighted && !work->chosen) || (bits ? !work->halves : !work->sums || !work->moments)) {
         close_workspace(work);
         return 0;
     }
@@ -183,6 +187,57 @@ static int64_t code_block(const qckm_kernel *kernel, workspace *work, const qckm
     return end < height ? QCKM_NO_MEMORY - 1 - end : kept;
 }
 
+/* Add a number, times a power of two, to a sum of two words. Unsigned numbers wrap as whoever counts the rows allows. */
+static void add_to_words(int64_t *high, int64_t *low, int64_t value, int shift)
+{
+    const uint64_t upper = (uint64_t)(value >> 32), lower = (uint64_t)value & UINT32_MAX;
+    const uint64_t moved = shift < 32 ? lower << shift : 0;
+    const uint64_t whole = shift < 32 ? upper << shift : (upper << 32 | lower) << (shift - 32);
+    const uint64_t sum = (uint64_t)*low + (moved & UINT32_MAX);
+    *high = (int64_t)((uint64_t)*high + whole + (moved >> 32) + (sum >> 32));
+    *low = (int64_t)(sum & UINT32_MAX);
+}
+
+/* Add up codes and their squares where they stand in `width` of them, four times as many at a time: 4 squares fit 32 bits. */
+static void add_across(const int16_t *codes, int64_t times, int64_t width, int64_t *restrict sums, int64_t *restrict squares)
+{
+    for (; times >= 4; times -= 4, codes += 4 * width) {
+        const int16_t *const second = codes + width, *const third = second + width, *const fourth = third + width;
+        for (int64_t k = 0; k < width; k++) {
+            const int32_t a = codes[k], b = second[k], c = third[k], d = fourth[k];
+            sums[k] += a + b + c + d;
+            squares[k] += (uint32_t)(a * a) + (uint32_t)(b * b) + (uint32_t)(c * c) + (uint32_t)(d * d);
+        }
+    }
+    for (; times > 0; times--, codes += width) {
+        for (int64_t k = 0; k < width; k++) {
+            sums[k] += codes[k];
+            squares[k] += codes[k] * codes[k];
+        }
+    }
+}
+
+/* Add the codes of rows and their squares, so many times each, to the sums of the features. */
+static void add_moments(const qckm_kernel *kernel, workspace *work, const int16_t *codes, int64_t rows, int shift, qckm_summary *summary)
+{
+    if (!summary->codes) {
+        return;
+    }
+    const int64_t n = kernel->n, width = n * work->abreast;
+    int64_t *const sums = work->moments, *const squares = sums + width;
+    memset(sums, 0, 2 * (size_t)width * sizeof *sums);
+    add_across(codes, rows / work->abreast, width, sums, squares);
+    add_across(codes + rows / work->abreast * width, rows % work->abreast, n, sums, squares);
+    for (int64_t k = 0; k < n; k++) {
+        for (int64_t again = k + n; again < width; again += n) {
+            sums[k] += sums[again];
+            squares[k] += squares[again];
+        }
+        add_to_words(summary->codes + k, summary->codes + n + k, sums[k], shift);
+        add_to_words(summary->squares + k, summary->squares + n + k, squares[k], shift);
+    }
+}
+
 /* Sum up coded rows in the workspace: rows at the origin fill up the last tile. */
 static void sum_codes(const qckm_kernel *kernel, workspace *work, int16_t *codes, int64_t rows)
 {
@@ -211,7 +266,7 @@ static void add_sums(const qckm_kernel *kernel, workspace *work, int shift, int6
 }
 
 /* A whole weight is a sum of powers of two: rows that have a bit set in their weight make up a sum of their own. */
-static void add_weighted(const qckm_kernel *kernel, workspace *work, const int64_t *weights, int64_t height, int64_t *total)
+static void add_weighted(const qckm_kernel *kernel, workspace *work, const int64_t *weights, int64_t height, qckm_summary *summary)
 {
     const size_t row = (size_t)kernel->n * sizeof(int16_t);
     int64_t all = 0;
@@ -226,8 +281,9 @@ static void add_weighted(const qckm_kernel *kernel, workspace *work, const int64
             }
             kept += weights[r] != 0;
         }
+        add_moments(kernel, work, work->chosen, chosen, bit, summary);
         sum_codes(kernel, work, work->chosen, chosen);
-        add_sums(kernel, work, bit, total);
+        add_sums(kernel, work, bit, summary->total);
     }
 }
 
@@ -251,9 +307,10 @@ int64_t qckm_sum(const qckm_kernel *kernel, const qckm_rows *rows, const int64_t
             for (int64_t r = 0; r < height; r++) {
                 summary->count += weights[first + r];
             }
-            add_weighted(kernel, &work, weights + first, height, summary->total);
+            add_weighted(kernel, &work, weights + first, height, summary);
         } else {
             summary->count += height;
+            add_moments(kernel, &work, work.codes, kept, 0, summary);
             sum_codes(kernel, &work, work.codes, kept);
         }
     }

@@ -1,0 +1,29 @@
+"""Sums of two words: Python's own integers are the truth."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qckm.common import wide
+
+NUMBERS = st.integers(-(2**92), 2**92)
+
+
+def of(number):
+    """Return one number of two words."""
+    return np.array([[number >> 32], [number & (2**32 - 1)]], np.int64)
+
+
+@given(NUMBERS, NUMBERS)
+def test_sums_and_differences_carry(a, b):
+    assert wide.to_integers(of(a)) == [a]
+    assert wide.to_integers(wide.add(of(a), of(b))) == [a + b]
+    assert wide.to_integers(wide.subtract(of(a), of(b))) == [a - b]
+    assert wide.is_wide(wide.subtract(of(a), of(b)), 1)
+
+
+@given(NUMBERS, st.integers(-(2**50), 2**50), st.integers(0, 40))
+def test_values_are_added_times_a_power_of_two(a, value, shift):
+    found = wide.add_shifted(of(a), np.array([value]), shift)
+    assert wide.to_integers(found) == [a + (value << shift)]
+    assert wide.is_wide(found, 1)
