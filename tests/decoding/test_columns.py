@@ -60,11 +60,11 @@ def test_columns_that_do_not_vary_have_no_totals():
     X = rows()
     X[:, 1] = 0.25
     sketch = operator().sketch(X)
-    assert column_totals(sketch, X[:10]).shape == (10, 4)
-    np.testing.assert_allclose(column_totals(sketch, X).mean(axis=0), 0, atol=1e-3)
-    known = totals_of(sketch, X[:10])
+    assert column_totals(sketch, X[:10], np.full(10, 0.1)).shape == (10, 4)
+    np.testing.assert_allclose(column_totals(sketch, X, np.full(len(X), 1 / len(X))).mean(axis=0), 0, atol=1e-3)
+    known = totals_of(sketch, X[:10], np.full(10, 0.1))
     assert (known.values.size, known.n_measured) == (124, 120)
-    assert totals_of(sketch.without_column_sums(), X[:10]).values.size == 120
+    assert totals_of(sketch.without_column_sums(), X[:10], np.full(10, 0.1)).values.size == 120
 
 
 def fitted(sketch, centers=CENTERS, width=1.0):
@@ -110,3 +110,13 @@ def test_of_many_columns_some_are_asked(axes, rng):
     mixture = Mixture(mean, np.ones(1), np.array([1 / model.spread**2]), around, 0.0)
     assert ask_columns(model, mixture, False, rng).agrees
     assert not ask_columns(model, mixture._replace(points=mean + 1.0), False, rng).agrees
+
+
+def test_a_sample_without_the_tail_does_not_try_to_have_its_variance():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(20_000, 2)), rng.normal(size=(20, 2)) + [1e4, 0]])
+    sketch = qckm.SketchOperator.draw(2, 100, scale=1.0, extent=[2e4, 2e4], random_state=0).sketch(X)
+    sample = X[:1000]  # none of the twenty rows
+    assert column_totals(sketch, sample, np.full(1000, 1e-3)).shape == (1000, 3)
+    found = qckm.calibrate(sketch, sample)
+    assert found.effective_size > 700

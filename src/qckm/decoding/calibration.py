@@ -101,7 +101,7 @@ def calibrate(sketch: Sketch, rows: npt.ArrayLike, sample_weight: npt.ArrayLike 
     prior = np.ones(len(sample)) if sample_weight is None else np.asarray(as_weights(sample_weight, len(sample)), float)
     if not prior.sum() > 0:
         raise RowsError("Expected some sample_weight > 0, got zeros only.")
-    totals = totals_of(sketch, sample)
+    totals = totals_of(sketch, sample, prior / prior.sum())
     with one_thread():
         found = solve(
             totals.contributions,

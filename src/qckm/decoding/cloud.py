@@ -64,7 +64,8 @@ class Cloud:
 
         Where the sums of the columns are not known, all have the same weight.
         """
-        shares, known = np.full(len(points), 1 / len(points)), column_totals(sketch, points)
+        shares = np.full(len(points), 1 / len(points))
+        known = column_totals(sketch, points, shares)
         found = Solution(shares, np.empty(0), 0.0, float(len(points)))
         if known.shape[1]:
             found = solve(Contributions(known, 1), np.zeros(known.shape[1]), shares, n_measured=0)
@@ -77,7 +78,7 @@ class Cloud:
         """Give points weights that reproduce a sketch, near those of a prior."""
         which = _looked_at(sketch, len(points))
         shares = np.full(len(points), 1 / len(points)) if prior is None else prior / prior.sum()
-        known = totals_of(sketch, points, which)
+        known = totals_of(sketch, points, shares, which)
         found = solve(known.contributions, known.values, shares, tolerance, sketch.noise_variance, known.n_measured)
         return cls(sketch, points, shares, found)
 

@@ -81,12 +81,12 @@ def _by_chance(cloud: Cloud, function: Floats, rng: np.random.Generator) -> tupl
     chosen = _some(len(cloud.points), _POINTS, rng)
     which = _some(operator.n_frequencies, _FREQUENCIES, rng)
     held_out = np.tile(rng.permutation(which.size) < max(1, int(_HELD_OUT * which.size)), 2 if operator.paired else 1)
-    known = column_totals(cloud.sketch, cloud.points[chosen])
+    shares = cloud.prior[chosen] / cloud.prior[chosen].sum()
+    known = column_totals(cloud.sketch, cloud.points[chosen], shares)
     matrix = np.concatenate([measure(operator, cloud.points[chosen], which), known], axis=1)
     z = np.concatenate([values_at(cloud.sketch, which), np.zeros(known.shape[1])])
     held_out = np.concatenate([held_out, np.zeros(known.shape[1], bool)])
     kept = np.ascontiguousarray(matrix[:, ~held_out])
-    shares = cloud.prior[chosen] / cloud.prior[chosen].sum()
     added = cloud.sketch.noise_variance
     weights = solve(Contributions(kept, 1), z[~held_out], shares, added=added).weights
     asked = _some(int(held_out.sum()), _PREDICTED, rng)
