@@ -114,7 +114,7 @@ def test_of_many_columns_some_are_asked(axes, rng):
 
 def test_a_sample_without_the_tail_does_not_try_to_have_its_variance():
     rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(size=(20_000, 2)), rng.normal(size=(20, 2)) + [1e4, 0]])
+    X = np.concatenate([rng.normal(size=(20_000, 2)), rng.normal([1e4, 0], size=(20, 2))])
     sketch = qckm.SketchOperator.draw(2, 100, scale=1.0, extent=[2e4, 2e4], random_state=0).sketch(X)
     sample = X[:1000]  # none of the twenty rows
     assert column_totals(sketch, sample, np.full(1000, 1e-3)).shape == (1000, 3)
