@@ -107,7 +107,7 @@ def exit_code(fitted: Clustering | FittedMixture) -> int:
 
 
 def verdict(fitted: Clustering | FittedMixture) -> str:
-    """Return in words whether what was found is to be believed."""
+    """Return in words whether what was found is reliable."""
     if fitted.converged is None:
         return "no verdict: this decoder gives none"
     if not fitted.converged:
@@ -115,11 +115,11 @@ def verdict(fitted: Clustering | FittedMixture) -> str:
     remarks = len(fitted.remarks) if isinstance(fitted, Clustering) else 0
     if remarks:
         return f"verdict: the sketch settles them, but see the warning{'s' * (remarks > 1)} above"
-    return "verdict: to be believed"
+    return "verdict: reliable"
 
 
 def summary(fitted: Clustering | FittedMixture, operator: SketchOperator, count: float, seconds: float) -> list[str]:
-    """Return what was found, in lines: of what, whether it is to be believed, and how large the error is."""
+    """Return what was found, in lines: of what, whether it is reliable, and how large the error is."""
     of = columns_in_words(operator.feature_names, operator.n_features)
     what = "centroid" if isinstance(fitted, Clustering) else "Gaussian"
     words = f"{verdict(fitted)}; {fitted.explained:.1%} of the sketch explained"
@@ -134,7 +134,7 @@ def summary(fitted: Clustering | FittedMixture, operator: SketchOperator, count:
 def say_found(
     fitted: Clustering | FittedMixture, sketch: Sketch, target: str, seconds: float, console: Console
 ) -> None:
-    """Say what was written where, and whether it is to be believed."""
+    """Say what was written where, and whether it is reliable."""
     first, *others = summary(fitted, sketch.operator, sketch.count, seconds)
     console.say(first if target == "-" else f"{target}: {first}")
     for line in others:

@@ -92,7 +92,7 @@ def _believed(facts: dict[str, object], compared: bool) -> Check | None:
     converged = facts.get("converged")
     if isinstance(converged, (bool, np.bool_)):
         grade: Grade = "good" if converged else "poor"
-        return Check(grade, _VERDICT, "These centroids are to be believed." if converged else POOR_FIT)
+        return Check(grade, _VERDICT, "These centroids explain the sketch." if converged else POOR_FIT)
     if compared:
         return None
     words = "None is known of this model. A report with some rows compares them with it."
