@@ -29,7 +29,7 @@ from qckm.decoding.calibration import Solution
 from qckm.decoding.cloud import Centroids, Cloud, choose_runs, choose_size
 from qckm.decoding.density import fit_densities
 from qckm.decoding.estimate import Estimate
-from qckm.decoding.expectation import expected_misfit, inertia_error, worthless
+from qckm.decoding.expectation import expected_misfit, inertia_error, tangents_of, worthless
 from qckm.decoding.fitting import Mixture, Problem
 from qckm.decoding.held_out import Density, best_octave, predict
 from qckm.decoding.matched import LEVEL, TOLERANCE, Found, Gaussians, decode_gaussians
@@ -71,6 +71,8 @@ def decode_private(task: Task) -> tuple[Found, int | None]:
         densities = fit_densities(search, task.n_clusters, choose_n_axes(search, task.n_clusters))
         fitted = Gaussians(model, fit.attempt, None, densities, n_evaluations + search.n_evaluations)
         found = decode_gaussians(task, _in_model(fitted, fit.model))
+    if not found.doubts and _hides(fit, task.n_clusters):
+        found = replace(found, doubts=("The noise hides clusters of the size that was looked for.",))
     if not found.doubts and not _settles(task, fit, rng):
         found = replace(found, doubts=("With other noise of the same size, other centroids would have been found.",))
     return found, fit.octave
@@ -242,6 +244,18 @@ def _cluster(task: Task, fit: Fit, n_runs: int, rng: np.random.Generator) -> tup
 def _alike(task: Task, points: Floats) -> Cloud:
     shares = np.full(len(points), 1 / len(points))
     return Cloud(task.sketch, points, shares, Solution(shares, np.empty(0), 0.0, float(len(points))))
+
+
+def _hides(fit: Fit, n_clusters: int) -> bool:
+    """Return whether some of K clusters were not found, and K-th parts of the rows, as wide as what was, cannot be.
+
+    One wide cluster, which is all that such noise leaves, is found again with any noise: `_settles` would not tell.
+    """
+    found = fit.attempt.equal
+    if len(found.points) >= n_clusters:
+        return False
+    atoms = tangents_of(fit.model, found, True)[: len(found.points)]
+    return bool(worthless(fit.model, found, (atoms**2).sum(axis=1) / n_clusters**2, LEVEL).all())
 
 
 def _settles(task: Task, fit: Fit, rng: np.random.Generator) -> bool:
