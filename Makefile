@@ -39,7 +39,8 @@ test-ray: $(READY)
 	$(BIN)/python -m pip install --quiet --editable ".[ray]"
 	$(BIN)/python -m pytest -q tests/engines/test_ray.py
 
-check: lint types strict test test-sanitizers test-cortex-m0 test-dask test-spark  ## what CI runs: format, lint, types, tests, sanitizers, a sensor's microcontroller, Dask, Spark
+check: lint types strict test test-sanitizers test-cortex-m0  ## what CI runs: format, lint, types, tests, sanitizers, a sensor's microcontroller, Dask, Spark
+	$(MAKE) --jobs=2 --output-sync test-dask test-spark
 
 format: $(READY)  ## rewrite the code in house style
 	$(BIN)/ruff format $(CODE)
