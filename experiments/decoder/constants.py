@@ -49,7 +49,7 @@ NUMBERS = {
     "matched": ["WIDER", "TOLERANCE", "NEARLY", "LEVEL", "ENOUGH_ENERGY", "ENOUGH_RADIANS", "MORE_MEASUREMENTS"],
     "search": ["STARTS", "STAGES", "STEPS", "STRIDE", "SHARE", "BRIEF", "IDLE", "GAIN"],
     "sketch_model": ["_SHARE_AT_ZERO"],
-    "totals": ["HEAVIER"],
+    "known_totals": ["HEAVIER"],
     "scale": [
         "_FEW",
         "_OF_FEW",

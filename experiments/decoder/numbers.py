@@ -22,7 +22,7 @@ SOURCES = Path(__file__).parents[2] / "src" / "qckm"
 MODULES = [
     *(f"decoding/{name}" for name in (
         "attempts", "calibration", "cloud", "column_test", "density", "estimate", "expectation", "held_out", "matched",
-        "remarks", "search", "selection", "sketch_model", "task", "totals",
+        "remarks", "search", "selection", "sketch_model", "task", "known_totals",
     )),
     "planning/scale",
     "operator/frequency_count",
@@ -41,7 +41,7 @@ STEERS = {
     "selection": ["_LEAST_WIDTH", "_ABOVE"],
     "sketch_model": ["_SHARE_AT_ZERO"],
     "task": ["_LEAST_ROWS"],
-    "totals": ["HEAVIER"],
+    "known_totals": ["HEAVIER"],
     "scale": ["_FEW", "_MANY_CLUSTERS", "_MANY_FEATURES", "_OF_FEW", "_OF_PLENTY", "_OF_PURE_TONES", "_MOST_APART",
               "_LEAST_APART", "_LEAST_SHARE_OF_SPACING", "_SHARE_BEYOND", "_FURTHER"],
     "frequency_count": ["_USUAL", "_ENOUGH", "_LEAST"],

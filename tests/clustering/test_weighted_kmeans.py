@@ -9,7 +9,7 @@ import pytest
 from sklearn.cluster import KMeans
 
 from qckm.clustering import c_kmeans, numpy_kmeans
-from qckm.clustering.kmeans import ITERATIONS, kmeans
+from qckm.clustering.weighted_kmeans import ITERATIONS, kmeans
 
 CASES = 24
 
@@ -109,7 +109,7 @@ def test_what_is_not_finite_is_refused(bad, rng):
 def test_without_the_library_numpy_clusters():
     code = (
         "import numpy as np\n"
-        "from qckm.clustering.kmeans import kmeans\n"
+        "from qckm.clustering.weighted_kmeans import kmeans\n"
         "rng = np.random.default_rng(0)\n"
         "rows = np.repeat(9 * np.eye(3), 50, axis=0) + rng.normal(size=(150, 3))\n"
         "found = kmeans(rows, np.ones(150), 3, 3, rng).centers\n"

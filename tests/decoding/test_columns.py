@@ -8,8 +8,8 @@ from qckm.decoding import column_test
 from qckm.decoding.cloud import Cloud
 from qckm.decoding.column_test import ask_columns
 from qckm.decoding.fitting import Mixture, Problem
+from qckm.decoding.known_totals import column_totals, totals_of
 from qckm.decoding.sketch_model import SketchModel
-from qckm.decoding.totals import column_totals, totals_of
 
 CENTERS = np.array([[-4.0, 0.0, 1.0], [3.0, 3.0, -1.0], [0.0, -5.0, 2.0]])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from qckm.clustering.kmeans import Run
+from qckm.clustering.weighted_kmeans import Run
 from qckm.common.arrays import Floats
 from qckm.kernels.calling import Struct, call, fields, floats
 

@@ -12,14 +12,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from qckm.clustering.kmeans import kmeans
 from qckm.clustering.nearest import nearest
+from qckm.clustering.weighted_kmeans import kmeans
 from qckm.common.arrays import Floats
 from qckm.common.budget import kmeans_runs
 from qckm.decoding.calibration import Solution, solve
 from qckm.decoding.contributions import Contributions
+from qckm.decoding.known_totals import column_totals, totals_of
 from qckm.decoding.task import count_rows
-from qckm.decoding.totals import column_totals, totals_of
 from qckm.decoding.watching import tell
 from qckm.kernels.placement import current_gpu
 from qckm.sketch import Sketch

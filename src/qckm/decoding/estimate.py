@@ -21,8 +21,8 @@ from qckm.common.arrays import Floats
 from qckm.decoding.calibration import RIDGE, solve
 from qckm.decoding.cloud import Cloud
 from qckm.decoding.contributions import Contributions, Singles, measure
+from qckm.decoding.known_totals import column_totals, values_at
 from qckm.decoding.task import count_rows
-from qckm.decoding.totals import column_totals, values_at
 
 # Points and measurements looked at: enough for errors to a tenth.
 _POINTS, _FREQUENCIES = 5000, 1000

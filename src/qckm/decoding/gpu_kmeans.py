@@ -1,4 +1,4 @@
-"""Weighted k-means on a GPU, all runs side by side: what clustering/kmeans.py does, for many clusters and points."""
+"""Weighted k-means on a GPU, all runs side by side: clustering/weighted_kmeans.py for many clusters and points."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qckm.clustering.kmeans import ITERATIONS, TOLERANCE
+from qckm.clustering.weighted_kmeans import ITERATIONS, TOLERANCE
 from qckm.common.arrays import Floats
 from qckm.kernels.cuda.device import cupy
 

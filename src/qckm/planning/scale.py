@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from qckm.clustering.kmeans import kmeans
+from qckm.clustering.weighted_kmeans import kmeans
 from qckm.common.arrays import Floats
 from qckm.common.budget import kmeans_runs
 from qckm.kernels.reference import CODE_LIMIT, TURN

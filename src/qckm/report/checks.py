@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from qckm.clustering.kmeans import kmeans
+from qckm.clustering.weighted_kmeans import kmeans
 from qckm.common.arrays import Floats
 from qckm.common.text import shortened
 from qckm.decoding.decode import POOR_FIT
