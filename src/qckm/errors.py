@@ -142,6 +142,10 @@ class SaturationWarning(UserWarning):
     """Some rows lie farther from the operator's origin than can be coded, and were clipped."""
 
 
+class UncountedWarning(UserWarning):
+    """Some messages or reports could not be counted, and are not in the sketch."""
+
+
 class DriftWarning(UserWarning):
     """Two sketches were compared otherwise than asked, or are the same sum."""
 

@@ -53,6 +53,8 @@ def extensions_of(sketch: Sketch) -> list[Extension]:
     if sketch.operator.ranges is not None:
         lower, upper = sketch.operator.ranges
         found.append(Extension("ranges", False, arrays={"lower": lower, "upper": upper}))
+    if sketch.ledger is not None and (spending := sketch.ledger.spending_facts()) is not None:
+        found.append(Extension("spending", False, spending))
     if sketch.weighted:
         found.append(Extension("weighted", False))
     return found
@@ -115,6 +117,10 @@ def apply(sketch: Sketch, described: list[dict[str, Any]], arrays: Mapping[Any, 
             if any(bound.shape != (sketch.operator.n_features,) or bound.dtype != np.float64 for bound in ranges):
                 raise FileError("Expected ranges of float64, one a feature.")
             sketch = replace(sketch, operator=replace(sketch.operator, ranges=ranges))
+        elif name == "spending":
+            if sketch.ledger is None:
+                raise FileError("Expected what was spent after a ledger.")
+            sketch = replace(sketch, ledger=sketch.ledger.with_spending(facts))
         elif name == "weighted":
             sketch = replace(sketch, weighted=True)
         elif each["required"]:
