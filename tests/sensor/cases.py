@@ -35,9 +35,7 @@ class Case:
             some, flags = bits[start : start + BATCH], clipped[start : start + BATCH]
             message = wire.bits_message(self.operator, some, device, number, int(flags.sum()))
             last = start + len(some) - 1
-            sent.append(
-                signed.dumps(replace(message, boot=3, time=last), key) if number % 2 else wire.dumps(message)
-            )
+            sent.append(signed.dumps(replace(message, boot=3, time=last), key) if number % 2 else wire.dumps(message))
         sketch = self.operator.sketch(self.readings * self.operator.steps)
         assert sketch == self.operator.pool(bits)
         assert sketch.saturated == clipped.sum()

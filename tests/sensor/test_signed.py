@@ -65,5 +65,5 @@ def test_another_key_and_bytes_behind_it_are_refused():
 def test_versions_are_told_apart():
     with pytest.raises(MessageError, match="not signed"):
         signed.loads(wire.dumps(MESSAGE), KEY)
-    with pytest.raises(MessageError, match="qckm collect"):
+    with pytest.raises(MessageError, match="for a collector"):
         wire.loads(DATA)

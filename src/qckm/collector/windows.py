@@ -60,7 +60,7 @@ def cell_of_part(name: str, at: int | None, now: int, settings: Settings) -> Cel
 
     Examples
     --------
-    >>> cell_of_part("berlin/2026-11-16", None, 0, Settings())
+    >>> cell_of_part("berlin/2026-11-16", None, 1_800_000_000, Settings(keep_hours=100))
     Cell(group='berlin', start=1794787200, span=86400)
     """
     group = group_of(name, settings.group_depth)

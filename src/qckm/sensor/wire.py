@@ -131,7 +131,7 @@ def read_header(data: memoryview, expected: int, trailer: int) -> tuple[Message,
         raise MessageError("Expected a message, got bytes that do not start as one.")
     name = f"device {device}, sequence {sequence}"
     if version != expected:
-        hint = "signed, for `qckm collect`" if version == 2 else "not signed" if version == 1 else "of a newer qckm"
+        hint = "signed, for a collector" if version == 2 else "not signed" if version == 1 else "of a newer qckm"
         raise MessageError(f"{name}: expected version {expected}, got {version}: damaged, or {hint}.")
     if kind not in KINDS or length > LONGEST_PAYLOAD:
         raise MessageError(f"{name}: expected kind 1 to 4 and a payload of at most {LONGEST_PAYLOAD} bytes: damaged.")
