@@ -118,6 +118,10 @@ class DecodeError(QckmError):
     """A sketch that cannot be decoded as asked."""
 
 
+class CollectorError(QckmError):
+    """What a collector does not take, or cannot do."""
+
+
 class PrivacyError(QckmError):
     """What cannot be protected as asked: rows without a bound, an operator that tells of rows, a budget of nothing."""
 

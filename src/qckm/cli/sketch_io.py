@@ -21,8 +21,17 @@ def load_operator(path: str) -> SketchOperator:
 
 
 def read_sketch(path: str) -> Sketch:
-    """Read a sketch file, or standard input for "-"."""
+    """Read a sketch file, what a collector answers to a URL, or standard input for "-"."""
+    if is_collector_url(path):
+        from qckm.collector import client  # what speaks HTTP takes its time to import
+
+        return parse_sketch(client.fetch(path), path)
     return parse_sketch(sys.stdin.buffer.read(), "standard input") if path == "-" else files.load(path)
+
+
+def is_collector_url(path: str) -> bool:
+    """Whether a sketch is to be asked for rather than read."""
+    return path.startswith(("http://", "https://"))
 
 
 def parse_sketch(data: bytes, label: str) -> Sketch:
@@ -55,7 +64,7 @@ def fold(
     piped = sys.stdin.buffer.read() if "-" in paths else b""  # first: a pipe may take its time, others need the lock
 
     def read(path: str) -> Sketch:
-        return parse_sketch(piped, "standard input") if path == "-" else files.load(path)
+        return parse_sketch(piped, "standard input") if path == "-" else read_sketch(path)
 
     with updating(target, console) as write:
         total = read(paths[0])

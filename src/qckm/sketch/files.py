@@ -21,6 +21,7 @@ from qckm.common.digest import sha256
 from qckm.errors import FileError, QckmError
 from qckm.kernels.reference import ARITHMETIC, STRUCTURED_ARITHMETIC
 from qckm.operator import signatures
+from qckm.operator.codes import InlineCodes
 from qckm.operator.signatures import Signature
 from qckm.operator.structured import StructuredCodes, unpack_signs
 from qckm.sketch import extensions
@@ -178,8 +179,7 @@ def _build(header: dict[str, Any], arrays: dict[Any, Array]) -> Sketch:
     else:
         codes = arrays["frequency_codes"]
     operator = SketchOperator(
-        codes,
-        arrays["dither_codes"],
+        InlineCodes(codes, arrays["dither_codes"]),
         arrays["steps"],
         arrays["origin"],
         signature,
