@@ -13,6 +13,7 @@ from qckm.cli.summaries import summary
 from qckm.common import foreign_files
 from qckm.errors import QckmError
 from qckm.sketch import Sketch, SketchOperator, files
+from qckm.sketch.sections import VERSION
 
 
 def load_operator(path: str) -> SketchOperator:
@@ -54,8 +55,14 @@ def fold(
         raise click.UsageError("Standard input can be read only once: give - once.")
     piped = sys.stdin.buffer.read() if "-" in paths else b""  # first: a pipe may take its time, others need the lock
 
+    older: list[str] = []
+
     def read(path: str) -> Sketch:
-        return parse_sketch(piped, "standard input") if path == "-" else files.load(path)
+        data, label = (piped, "standard input") if path == "-" else (files.read_bytes(path), path)
+        sketch = parse_sketch(data, label)
+        if files.version_of(data) < VERSION:
+            older.append(label)
+        return sketch
 
     with updating(target, console) as write:
         total = read(paths[0])
@@ -67,5 +74,10 @@ def fold(
                 raise error.within(path) from error
         data = files.dumps(total)
         write(data)
+    if older:
+        console.say(
+            f"{older[0]} is of an older file version; {'the output' if target == '-' else target} is of version "
+            f"{VERSION}, which older qckm cannot read"
+        )
     console.say(f"{target if target != '-' else 'sketch'}: {summary(total, len(data), None)}")
     console.print_facts({"output": target, "rows": total.count, "skipped": total.skipped, "sketch_bytes": len(data)})

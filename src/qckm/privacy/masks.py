@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from qckm.errors import MessageError, MissingExtraError, PrivacyError, SketchError
 from qckm.sketch import Sketch, SketchOperator
+from qckm.sketch.bounds import unknown
 from qckm.sketch.ledger import Ledger
 
 _MAGIC = b"\x89QMask\r\n"
@@ -201,9 +202,10 @@ def unmask(operator: SketchOperator, masked: Iterable[MaskedSketch]) -> Sketch:
     try:
         if count == 0 and merged is None:
             return operator.empty()
-        bounds = operator.reach if operator.ranges is None else operator.ranges
+        public = operator.reach if operator.ranges is None else operator.ranges
+        bounds = unknown(operator.n_features) if merged is None else (public[0].copy(), public[1].copy())
         sums = total[:-_COUNTERS].copy()
-        sketch = Sketch(operator, sums, count, saturated, (bounds[0].copy(), bounds[1].copy()), skipped, ledger=merged)
+        sketch = Sketch(operator, sums, count, saturated, bounds, skipped, ledger=merged)
         sketch.require_consistent()
     except SketchError as error:
         raise MessageError("The masks do not cancel: a participant has sent something else than it should.") from error

@@ -16,6 +16,7 @@ from qckm.kernels.portable import PortableSketcher
 from qckm.kernels.sketcher import Measurement, Sketcher, count_bits, make_sketcher
 from qckm.kernels.threads import as_jobs
 from qckm.operator import ConstructedOperator
+from qckm.sketch.bounds import unknown
 from qckm.sketch.column_sums import ColumnSums
 from qckm.sketch.sketch import Sketch
 from qckm.sources import engine_rows
@@ -100,7 +101,7 @@ class SketchOperator(ConstructedOperator):
             found.count,
             found.saturated,
             bounds,
-            weighted=weighted,
+            weighted=found.count if weighted else 0,
             column_sums=ColumnSums.of(found) if found.count else None,
         )
 
@@ -126,7 +127,7 @@ class SketchOperator(ConstructedOperator):
     def pool(self, bits: npt.ArrayLike, n_jobs: int | None = None) -> Sketch:
         """Sum the bits of rows, as `encode` packs them, to the sketch that the rows themselves would give.
 
-        Bits say nothing of bounds or clipping: the sketch's bounds are those of what can be coded (`op.reach`).
+        Bits say nothing of bounds, clipping or the sums of columns: the sketch knows none of them.
         """
         self._require_one_bit("pool")
         if is_on_gpu(bits):
@@ -145,7 +146,7 @@ class SketchOperator(ConstructedOperator):
                 f"Expected the last {len(spare)} bit(s) of a row to be 0, got a 1: bits of another operator?"
             )
         total = len(packed) - 2 * ones[: self.n_measurements]
-        return Sketch(self, total, len(packed), 0, self.reach) if len(packed) else self.empty()
+        return Sketch(self, total, len(packed), 0, unknown(self.n_features)) if len(packed) else self.empty()
 
     export_c = export.export_c
 

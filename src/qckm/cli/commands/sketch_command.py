@@ -38,6 +38,12 @@ from qckm.sketch import Sketch, checkpoints
     show_default=True,
     help="Keep the sums of the columns and of their squares in the file: exact means and variances.",
 )
+@click.option(
+    "--bounds/--no-bounds",
+    default=True,
+    show_default=True,
+    help="Keep the least and the greatest value of each column in the file.",
+)
 @console_options
 def command(
     data: tuple[str, ...],
@@ -46,7 +52,6 @@ def command(
     engine: str | None,
     address: str | None,
     every: float | None,
-    column_sums: bool,
     console: Console,
     **options_of_task: Any,
 ) -> None:
@@ -79,7 +84,7 @@ def command(
         if "-" in data:
             raise click.UsageError("Standard input is here, not where the engine is: leave out --engine.")
         of_engine = EngineTask(engine, address, data, task.columns, task.on_bad, task.plan, task.operator_file)
-        _sketch_by_engine(of_engine, target, column_sums, console)
+        _sketch_by_engine(of_engine, target, task, console)
         return
     number = 0
 
@@ -90,12 +95,12 @@ def command(
     def snapshot(sketch: Sketch) -> None:
         nonlocal number
         number += 1
-        sketch_io.write_sketch(_kept(sketch, column_sums), name())
+        sketch_io.write_sketch(task.kept(sketch), name())
         console.say(f"{name()}: {sketch.count:,} rows so far")
 
     done = data_to_sketch.sketch_data(task, console, every=every, snapshot=snapshot)
     number += 1
-    size = sketch_io.write_sketch(_kept(done.sketch, column_sums), name())
+    size = sketch_io.write_sketch(task.kept(done.sketch), name())
     if target != "-":
         checkpoints.remove(checkpoints.path_of(target))
     for remark in remarks_in_words(done.remarks):
@@ -106,17 +111,13 @@ def command(
     console.print_facts({"output": name(), **data_to_sketch.facts_of(done, size)})
 
 
-def _sketch_by_engine(task: EngineTask, target: str, column_sums: bool, console: Console) -> None:
+def _sketch_by_engine(of_engine: EngineTask, target: str, task: SketchTask, console: Console) -> None:
     """Have an engine read the data and sketch them where they are."""
-    done = engine_to_sketch.sketch_paths(task, console)
-    size = sketch_io.write_sketch(_kept(done.sketch, column_sums), target)
+    done = engine_to_sketch.sketch_paths(of_engine, console)
+    size = sketch_io.write_sketch(task.kept(done.sketch), target)
     for remark in remarks_in_words(done.remarks):
         console.say(f"warning: {remark}")
     summaries.remark(done.sketch, console)
     words = summaries.summary(done.sketch, size, None)
     console.say(f"{target if target != '-' else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}")
     console.print_facts({"output": target, **engine_to_sketch.facts_of(done, size)})
-
-
-def _kept(sketch: Sketch, column_sums: bool) -> Sketch:
-    return sketch if column_sums else sketch.without_column_sums()
