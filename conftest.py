@@ -6,9 +6,16 @@ from importlib.util import find_spec
 import pytest
 
 LIBRARIES = {"dask": "distributed", "spark": "pyspark", "ray": "ray"}
+# A collector's modules import what it needs where they are imported.
+COLLECTOR = ("starlette", "prometheus_client", "uvicorn")
 collect_ignore = [
     f"src/qckm/engines/{engine}.py" for engine, library in LIBRARIES.items() if find_spec(library) is None
 ]
+if not all(map(find_spec, COLLECTOR)):
+    collect_ignore += [
+        "tests/collector",
+        *(f"src/qckm/collector/{name}.py" for name in ("http_api", "metrics", "server", "service")),
+    ]
 
 
 @pytest.fixture(autouse=True)

@@ -29,6 +29,7 @@ LAYERS = [
     "engines",
     "report",
     "plots",
+    "collector",
     "cli",
     "__main__",
 ]

@@ -10,19 +10,21 @@
 
 #define SKETCHES 3u
 #define BATCH 1024u
-#define MESSAGE_BYTES QCKM_COUNTERS_BYTES
+#define MESSAGE_BYTES QCKM_SIGNED_COUNTERS_BYTES
 
 static double rows[BATCH * QCKM_FEATURES];
 static uint8_t bits[QCKM_BYTES];
 static qckm_counters sketches[SKETCHES];
 static uint8_t message[MESSAGE_BYTES];
 static uint32_t message_size;
+static qckm_identity identity;
 
 /* Where JavaScript finds things: the rows it hands over, the bits of the last one, a sketch, and a message. */
 double *EXPORT(rows_at)(void) { return rows; }
 uint8_t *EXPORT(bits_at)(void) { return bits; }
 qckm_counters *EXPORT(sketch_at)(uint32_t number) { return &sketches[number]; }
 uint8_t *EXPORT(message_at)(void) { return message; }
+uint8_t *EXPORT(key_at)(void) { return identity.key; }
 
 uint32_t EXPORT(batch)(void) { return BATCH; }
 
@@ -95,5 +97,15 @@ uint32_t EXPORT(send)(uint32_t number, uint32_t device, uint32_t sequence)
 {
     message_size = 0;
     qckm_counters_send(&sketches[number], device, sequence, put, 0);
+    return message_size;
+}
+
+/* The same, signed with the key that JavaScript has put at key_at, which a collector counts once. */
+uint32_t EXPORT(send_signed)(uint32_t number, uint32_t device, uint32_t boot, uint32_t sequence, uint32_t time)
+{
+    identity.device = device;
+    identity.boot = boot;
+    message_size = 0;
+    qckm_counters_send_signed(&sketches[number], &identity, sequence, time, put, 0);
     return message_size;
 }

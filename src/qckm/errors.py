@@ -118,6 +118,10 @@ class DecodeError(QckmError):
     """A sketch that cannot be decoded as asked."""
 
 
+class CollectorError(QckmError):
+    """What a collector does not take, or cannot do."""
+
+
 class PrivacyError(QckmError):
     """What cannot be protected as asked: rows without a bound, an operator that tells of rows, a budget of nothing."""
 
@@ -140,6 +144,10 @@ class SampleLostWarning(UserWarning):
 
 class SaturationWarning(UserWarning):
     """Some rows lie farther from the operator's origin than can be coded, and were clipped."""
+
+
+class UncountedWarning(UserWarning):
+    """Some messages or reports could not be counted, and are not in the sketch."""
 
 
 class DriftWarning(UserWarning):

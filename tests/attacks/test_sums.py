@@ -17,6 +17,7 @@ from joblib.externals.loky import ProcessPoolExecutor
 
 import qckm
 from qckm.errors import FileError, MergeError, OperatorError, SignatureError, SketchError
+from qckm.operator.codes import InlineCodes
 from qckm.operator.laws import LAWS
 from qckm.operator.signatures import SIGNATURES, Signature
 from qckm.sketch import files
@@ -338,9 +339,7 @@ def test_07_operators_of_unlike_units_are_not_equal():
 
 def test_07_operators_of_unlike_octaves_are_not_equal():
     drawn = qckm.SketchOperator.draw(2, 10, scale=1.0, octaves=3, random_state=0)
-    custom = qckm.SketchOperator(
-        drawn.frequency_codes, drawn.dither_codes, drawn.steps, drawn.origin, drawn.signature, drawn.dither
-    )
+    custom = qckm.SketchOperator(drawn.codes, drawn.steps, drawn.origin, drawn.signature, drawn.dither)
     assert (drawn.octaves, custom.octaves) == (3, 1)
     assert drawn.fingerprint == custom.fingerprint
     assert drawn != custom
@@ -392,7 +391,7 @@ def test_13_the_same_data_and_seed_give_the_same_operator():
 def test_19_steps_that_are_no_powers_of_two_are_refused(step):
     op = qckm.SketchOperator.draw(2, 8, scale=1.0, random_state=0)
     with pytest.raises(OperatorError), np.errstate(all="ignore"):
-        qckm.SketchOperator(op.frequency_codes, op.dither_codes, op.steps * step, op.origin * 0, op.signature, "paired")
+        qckm.SketchOperator(op.codes, op.steps * step, op.origin * 0, op.signature, "paired")
 
 
 def test_19_codes_out_of_range_are_refused():
@@ -400,11 +399,9 @@ def test_19_codes_out_of_range_are_refused():
     low = op.frequency_codes.copy()
     low[0, 0] = -32768
     with pytest.raises(OperatorError, match="int16"):
-        qckm.SketchOperator(low, op.dither_codes, op.steps, op.origin, op.signature, "paired")
+        InlineCodes(low, op.dither_codes)
     with pytest.raises(OperatorError, match="int32"):
-        qckm.SketchOperator(
-            op.frequency_codes, op.dither_codes.astype(np.int64), op.steps, op.origin, op.signature, "paired"
-        )
+        InlineCodes(op.frequency_codes, op.dither_codes.astype(np.int64))
 
 
 def test_19_a_file_of_such_steps_is_refused():

@@ -109,6 +109,6 @@ def _with_fingerprint(parts: dict[bytes, bytes]) -> bytes:
     try:
         facts = operator_sections._read_facts(packed.Cursor(content[8:]))
         codes = operator_sections._read_inline(packed.Cursor(parts[operator_sections.INLINE]), *facts.shape)
-        return qckm.SketchOperator(*codes, *facts[1:]).short_fingerprint + content[8:]
+        return qckm.SketchOperator(codes, *facts[1:]).short_fingerprint + content[8:]
     except (QckmError, KeyError, ValueError):
         return content

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from qckm.errors import OperatorError
-from qckm.kernels.reference import CODE_LIMIT, TURN
 from qckm.operator import arguments
 
 
@@ -89,17 +88,6 @@ def test_phases_are_finite_and_one_a_frequency():
     for wrong in ([1.0], [[1.0, 2.0]], [1.0, np.nan], 1.0):
         with pytest.raises(OperatorError, match=r"finite phases of shape \(2,\)"):
             arguments.per_frequency("phases", wrong, 2)
-
-
-def test_codes_fit_their_integers():
-    frequencies, dither = np.array([[-CODE_LIMIT, CODE_LIMIT]], np.int16), np.array([0, TURN - 1], np.int32)
-    arguments.require_codes(frequencies, dither)
-    for wrong in (np.array([[0, -32768]], np.int16), frequencies.astype(np.int32)):
-        with pytest.raises(OperatorError, match="frequency codes as int16 from -32767 to 32767"):
-            arguments.require_codes(wrong, dither)
-    for wrong in (np.array([0, TURN], np.int32), np.array([-1, 0], np.int32), dither.astype(np.int64)):
-        with pytest.raises(OperatorError, match="dither codes as int32"):
-            arguments.require_codes(frequencies, wrong)
 
 
 def test_an_origin_is_the_nearest_whole_number_of_steps():

@@ -69,7 +69,7 @@ def test_one_frequency_in_a_hundred_is_lowered_for_steps_that_reach_the_rows(pla
     omega[0, [3, 9]] = 5.0, -7.0
     planted(omega)
     drawn, note = draw(request(extent=np.array([100.0])))
-    codes, (step,) = drawn.frequency_codes, drawn.steps
+    codes, (step,) = drawn.codes.frequency_codes, drawn.steps
     assert step == 4 * USUAL
     assert codes[0, [3, 9]].tolist() == [CODE_LIMIT, -CODE_LIMIT]
     assert np.delete(codes[0], [3, 9]).tolist() == [coded(1.0, step)] * 198
@@ -82,9 +82,9 @@ def test_a_lowered_frequency_keeps_its_direction(planted):
     planted(omega)
     drawn, _ = draw(request(2, extent=np.full(2, 100.0)))
     assert drawn.steps.tolist() == [4 * USUAL] * 2
-    assert drawn.frequency_codes[0, 3] == CODE_LIMIT
-    assert drawn.frequency_codes[1, 3] == np.rint(-CODE_LIMIT / 2)
-    assert drawn.frequency_codes[0, 4] == coded(1.0, 4 * USUAL)
+    assert drawn.codes.frequency_codes[0, 3] == CODE_LIMIT
+    assert drawn.codes.frequency_codes[1, 3] == np.rint(-CODE_LIMIT / 2)
+    assert drawn.codes.frequency_codes[0, 4] == coded(1.0, 4 * USUAL)
 
 
 def test_more_than_one_in_a_hundred_keep_steps_shorter(planted):
@@ -93,7 +93,7 @@ def test_more_than_one_in_a_hundred_keep_steps_shorter(planted):
     planted(omega)
     drawn, _ = draw(request(extent=np.array([100.0])))
     assert drawn.steps.tolist() == [2 * USUAL]
-    assert drawn.frequency_codes[0, :4].tolist() == [*[coded(5.0, 2 * USUAL)] * 3, coded(1.0, 2 * USUAL)]
+    assert drawn.codes.frequency_codes[0, :4].tolist() == [*[coded(5.0, 2 * USUAL)] * 3, coded(1.0, 2 * USUAL)]
 
 
 def test_one_in_a_hundred_is_of_all_features_together(planted):
@@ -104,7 +104,7 @@ def test_one_in_a_hundred_is_of_all_features_together(planted):
     planted(omega)
     drawn, _ = draw(request(3, extent=np.full(3, 100.0)))
     assert drawn.steps.tolist() == [2 * USUAL, 2 * USUAL, 4 * USUAL]
-    np.testing.assert_array_equal(drawn.frequency_codes, coded(omega, drawn.steps[:, np.newaxis]))
+    np.testing.assert_array_equal(drawn.codes.frequency_codes, coded(omega, drawn.steps[:, np.newaxis]))
 
 
 def test_features_whose_rows_are_near_keep_their_steps(planted):
@@ -113,7 +113,7 @@ def test_features_whose_rows_are_near_keep_their_steps(planted):
     planted(omega)
     drawn, _ = draw(request(2, extent=np.array([100.0, 1.0])))
     assert drawn.steps.tolist() == [4 * USUAL, USUAL]
-    np.testing.assert_array_equal(drawn.frequency_codes, coded(omega, drawn.steps[:, np.newaxis]))
+    np.testing.assert_array_equal(drawn.codes.frequency_codes, coded(omega, drawn.steps[:, np.newaxis]))
 
 
 def test_given_steps_are_taken_whatever_the_extent(planted):
@@ -129,28 +129,28 @@ def test_units_divide_frequencies_and_multiply_steps(planted):
     planted(np.full((2, 200), 1.0))
     drawn, _ = draw(request(2, units=np.array([1.0, 256.0])))
     assert drawn.steps.tolist() == [USUAL, 256 * USUAL]
-    np.testing.assert_array_equal(drawn.frequency_codes, coded(1.0, USUAL))
+    np.testing.assert_array_equal(drawn.codes.frequency_codes, coded(1.0, USUAL))
 
 
 @pytest.mark.parametrize("dither, signature, drawn", [("paired", "exponential", 0), ("single", "exponential", 200)])
 def test_only_a_pair_of_a_pure_tone_needs_no_dither(dither, signature, drawn):
     found, _ = draw(request(dither=dither, signature=signatures.get(signature)))
-    assert np.count_nonzero(found.dither_codes) == drawn
-    assert found.dither_codes.shape == (200,)
-    assert ((found.dither_codes >= 0) & (found.dither_codes < TURN)).all()
+    assert np.count_nonzero(found.codes.dither_codes) == drawn
+    assert found.codes.dither_codes.shape == (200,)
+    assert ((found.codes.dither_codes >= 0) & (found.codes.dither_codes < TURN)).all()
 
 
 def test_auto_is_structured_where_that_is_faster_and_possible():
     kinds = {"auto": StructuredCodes, "structured": StructuredCodes, "dense": np.ndarray}
     for arrangement, kind in kinds.items():
-        assert isinstance(draw(request(512, 512), arrangement=arrangement)[0].frequency_codes, kind)
-    assert isinstance(draw(request(40, 40))[0].frequency_codes, np.ndarray)
-    assert isinstance(draw(request(40, 40), arrangement="structured")[0].frequency_codes, StructuredCodes)
+        assert isinstance(draw(request(512, 512), arrangement=arrangement)[0].codes.frequency_codes, kind)
+    assert isinstance(draw(request(40, 40))[0].codes.frequency_codes, np.ndarray)
+    assert isinstance(draw(request(40, 40), arrangement="structured")[0].codes.frequency_codes, StructuredCodes)
 
 
 def test_where_integers_are_too_coarse_auto_is_dense_and_structured_is_refused():
     uneven = request(512, 512, steps=np.where(np.arange(512) < 256, USUAL, USUAL / 16))
-    assert isinstance(draw(uneven)[0].frequency_codes, np.ndarray)
+    assert isinstance(draw(uneven)[0].codes.frequency_codes, np.ndarray)
     with pytest.raises(OperatorError, match="use frequencies='dense'"):
         draw(uneven, arrangement="structured")
 
@@ -160,16 +160,18 @@ def test_structured_steps_are_longer_all_at_once_and_eight_times_at_most(extent,
     drawn, _ = draw(request(40, 40, extent=np.where(np.arange(40) == 7, extent, 1.0)), arrangement="structured")
     assert drawn.steps.tolist() == [longer * USUAL] * 40
     plain, _ = draw(request(40, 40), arrangement="structured")
-    np.testing.assert_allclose(drawn.frequency_codes.codes(), longer * plain.frequency_codes.codes(), rtol=0.01)
+    np.testing.assert_allclose(
+        drawn.codes.frequency_codes.codes(), longer * plain.codes.frequency_codes.codes(), rtol=0.01
+    )
 
 
 def test_octaves_are_blocks_that_double():
     drawn, note = draw(request(2, 50), octaves=3)
-    codes = drawn.frequency_codes
+    codes = drawn.codes.frequency_codes
     assert codes.shape == (2, 150)
-    assert drawn.dither_codes.shape == (150,)
+    assert drawn.codes.dither_codes.shape == (150,)
     np.testing.assert_array_equal(codes[:, 50:], 2 * codes[:, :100])
-    assert len(set(drawn.dither_codes.tolist())) > 140  # a dither of its own each
+    assert len(set(drawn.codes.dither_codes.tolist())) > 140  # a dither of its own each
     assert note == "gaussian"
 
 
@@ -189,7 +191,7 @@ def test_octaves_are_dense_and_so_is_the_seeded_law():
             draw(request(2, 50), "seeded", **how)
     drawn, note = draw(request(2, 50), "seeded", arrangement="dense")
     assert note.startswith("seeded ")
-    assert drawn.frequency_codes.shape == (2, 50)
+    assert drawn.codes.frequency_codes.shape == (2, 50)
 
 
 def test_frequencies_that_memory_does_not_hold_are_refused_before_they_are_drawn(monkeypatch):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 import qckm
 from qckm.export.as_c import encode_readings
-from qckm.sensor import render_c, wire
+from qckm.sensor import render_c, signed, wire
 
 BATCH = 7  # rows a message
 FIRMWARE = Path(__file__).parent / "firmware"
@@ -29,21 +29,20 @@ class Case:
     def expected(self, device: int) -> bytes:
         """Return what the device must send, by the reference arithmetic, and a self-test without complaint."""
         bits, clipped = encode_readings(self.operator, self.readings)
-        messages = [
-            wire.bits_message(
-                self.operator,
-                bits[start : start + BATCH],
-                device,
-                start // BATCH,
-                int(clipped[start : start + BATCH].sum()),
-            )
-            for start in range(0, len(bits), BATCH)
-        ]
+        key = bytes((17 * k + device) % 256 for k in range(signed.KEY_BYTES))
+        sent = []
+        for number, start in enumerate(range(0, len(bits), BATCH)):
+            some, flags = bits[start : start + BATCH], clipped[start : start + BATCH]
+            message = wire.bits_message(self.operator, some, device, number, int(flags.sum()))
+            last = start + len(some) - 1
+            sent.append(signed.dumps(replace(message, boot=3, time=last), key) if number % 2 else wire.dumps(message))
         sketch = self.operator.sketch(self.readings * self.operator.steps)
         assert sketch == self.operator.pool(bits)
         assert sketch.saturated == clipped.sum()
-        messages.append(wire.counters_message(sketch, device, len(messages), self.counter_bits))
-        return b"".join(map(wire.dumps, messages)) + b"\0"
+        message = wire.counters_message(sketch, device, len(sent), self.counter_bits)
+        sent.append(wire.dumps(message))
+        sent.append(signed.dumps(replace(message, sequence=len(sent), boot=3, time=9), key))
+        return b"".join(sent) + b"\0"
 
 
 def random_cases(n_cases: int, rows: int, seed: int, most_features: int = 12, most_frequencies: int = 100):

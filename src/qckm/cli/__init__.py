@@ -31,6 +31,8 @@ VERBS = {
     "encode": "Turn rows into the bits a sensor would send.",
     "export-c": "Write an operator as C, for a sensor.",
     "pool": "Add up such bits, or a sensor's messages, to a sketch.",
+    "collect": "Run a service that adds up what shops and sensors send, each once.",
+    "send": "Send sketches to such a service, once each, now or when it is there again.",
     "info": "Say what is in a sketch, a model or a checkpoint.",
     "report": "Write one HTML file that shows what was found.",
     "demo": "Make a million rows, cluster them and write a report.",

@@ -89,8 +89,13 @@ def _given(context: click.Context, kind: type[Kind]) -> Iterator[tuple[Kind, str
 
 
 def _is_stream(path: str) -> bool:
-    """Whether a path has no content to lose; /dev/stdout is one even where it is sent to a file."""
-    return path == "-" or atomic.is_device(path) or os.path.dirname(os.path.abspath(path)) in ("/dev", "/dev/fd")
+    """Whether a path has no content to lose, as a URL; /dev/stdout is one even where it is sent to a file."""
+    return (
+        path == "-"
+        or "://" in path
+        or atomic.is_device(path)
+        or os.path.dirname(os.path.abspath(path)) in ("/dev", "/dev/fd")
+    )
 
 
 def _same(one: str, other: str) -> bool:

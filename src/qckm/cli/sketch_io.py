@@ -22,8 +22,22 @@ def load_operator(path: str) -> SketchOperator:
 
 
 def read_sketch(path: str) -> Sketch:
-    """Read a sketch file, or standard input for "-"."""
-    return parse_sketch(sys.stdin.buffer.read(), "standard input") if path == "-" else files.load(path)
+    """Read a sketch file, what a collector answers to a URL, or standard input for "-"."""
+    return parse_sketch(read_data(path), "standard input" if path == "-" else path)
+
+
+def read_data(path: str) -> bytes:
+    """Return the bytes of such a sketch."""
+    if is_collector_url(path):
+        from qckm.collector import client  # what speaks HTTP takes its time to import
+
+        return client.fetch(path)
+    return sys.stdin.buffer.read() if path == "-" else files.read_bytes(path)
+
+
+def is_collector_url(path: str) -> bool:
+    """Whether a sketch is to be asked for rather than read."""
+    return path.startswith(("http://", "https://"))
 
 
 def parse_sketch(data: bytes, label: str) -> Sketch:
@@ -58,7 +72,7 @@ def fold(
     older: list[str] = []
 
     def read(path: str) -> Sketch:
-        data, label = (piped, "standard input") if path == "-" else (files.read_bytes(path), path)
+        data, label = (piped, "standard input") if path == "-" else (read_data(path), path)
         sketch = parse_sketch(data, label)
         if files.version_of(data) < VERSION:
             older.append(label)

@@ -36,6 +36,7 @@ from qckm.decoding.matched import LEVEL, TOLERANCE, Found, Gaussians, decode_gau
 from qckm.decoding.search import LONG, Search
 from qckm.decoding.sketch_model import SketchModel
 from qckm.decoding.task import Task
+from qckm.operator.codes import InlineCodes
 from qckm.sketch import Sketch
 
 # Searches at most, and how many must end in the best minimum. Where a sketch just settles the centroids (ε·N = 3000 in
@@ -195,11 +196,8 @@ def _around(sketch: Sketch, octave: int) -> Sketch:
     here = slice(max(octave - 1, 0) * m, min(octave + 2, octaves) * m)
     codes = sketch.operator.frequency_codes
     assert isinstance(codes, np.ndarray)
-    operator = replace(
-        sketch.operator,
-        frequency_codes=np.ascontiguousarray(codes[:, here]),
-        dither_codes=sketch.operator.dither_codes[here].copy(),
-    )
+    part = InlineCodes(np.ascontiguousarray(codes[:, here]), sketch.operator.dither_codes[here].copy())
+    operator = replace(sketch.operator, codes=part)
     return replace(sketch, operator=operator, total=sketch.total.reshape(-1, octaves * m)[:, here].ravel())
 
 

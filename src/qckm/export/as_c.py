@@ -26,7 +26,7 @@ COUNTER_BITS = (16, 32)
 SELF_TESTS = 16  # rows
 LONGEST_PAYLOAD = 1 << 20  # bytes of a message (docs/wire-format.md)
 GREATEST_ORIGIN = 65535  # 32768 + 32767: beyond, every reading would be clipped
-_COMMON = ("encode.h", "sample.h", "counters.h", "wire.h", "local.h", "self_test.h")
+_COMMON = ("encode.h", "sample.h", "counters.h", "wire.h", "local.h", "mac.h", "signed.h", "self_test.h")
 
 
 def export_c(

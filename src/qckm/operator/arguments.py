@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.errors import OperatorError
-from qckm.kernels.reference import CODE_LIMIT, TURN
-from qckm.operator.structured import StructuredCodes
 
 # Lengths are no smaller, and no larger than its inverse: their squares are then numbers that float64 holds.
 SMALLEST = 1e-150
@@ -99,18 +97,6 @@ def per_frequency(name: str, values: npt.ArrayLike, m: int) -> Floats:
     if array.shape != (m,) or not np.isfinite(array).all():
         raise OperatorError(f"Expected finite {name} of shape ({m},), got {array.shape}.")
     return array
-
-
-def require_codes(
-    frequency_codes: npt.NDArray[np.int16] | StructuredCodes, dither_codes: npt.NDArray[np.int32]
-) -> None:
-    """Refuse codes that no operator has: frequencies (n, m) that are no int16 within ±32767, dither beyond a turn."""
-    if isinstance(frequency_codes, np.ndarray) and (
-        frequency_codes.dtype != np.int16 or (frequency_codes < -CODE_LIMIT).any()
-    ):
-        raise OperatorError(f"Expected frequency codes as int16 from {-CODE_LIMIT} to {CODE_LIMIT}.")
-    if dither_codes.dtype != np.int32 or (dither_codes < 0).any() or (dither_codes >= TURN).any():
-        raise OperatorError("Expected dither codes as int32 within one turn, 0 to 2**24 - 1.")
 
 
 def as_steps(steps: npt.ArrayLike | None, n: int) -> Floats:

@@ -26,6 +26,7 @@ from qckm.operator.arguments import (
     per_frequency,
     require_lengths,
 )
+from qckm.operator.codes import InlineCodes
 from qckm.operator.frequency_count import choose_n_frequencies
 from qckm.operator.laws import Law, get_law
 from qckm.operator.operator import Operator
@@ -210,7 +211,7 @@ class ConstructedOperator(Operator):
             dither_codes = (np.rint(turns).astype(np.int64) % kernel.TURN).astype(np.int32)
         start = as_origin(origin, sizes)
         notes = (law, scale, as_units(units, n), as_names(feature_names, n))
-        return cls(codes, dither_codes, sizes, start, signature, dither, *notes)
+        return cls(InlineCodes(codes, dither_codes), sizes, start, signature, dither, *notes)
 
     @classmethod
     def from_seed(

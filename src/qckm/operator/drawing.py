@@ -12,6 +12,7 @@ from qckm.common.arrays import Floats
 from qckm.errors import OperatorError
 from qckm.kernels.reference import CODE_LIMIT, TURN
 from qckm.operator.arguments import SMALLEST, power_of_two_below
+from qckm.operator.codes import InlineCodes
 from qckm.operator.laws import Law, draw_frequencies, draw_norms
 from qckm.operator.octaves import octave_codes, steps_for
 from qckm.operator.request import STEPS_A_SCALE, Drawn, OperatorRequest
@@ -103,7 +104,7 @@ def _draw_dense(request: OperatorRequest, law: Law, rng: np.random.Generator) ->
             omega /= np.maximum(1, (np.abs(omega) * steps[:, np.newaxis] / _HIGHEST).max(axis=0))
             break
         steps = np.where(longer & too_high.any(axis=1), steps / 2, steps)
-    return Drawn(code_frequencies(omega, steps), request.draw_dither(request.m, rng), steps)
+    return Drawn(InlineCodes(code_frequencies(omega, steps), request.draw_dither(request.m, rng)), steps)
 
 
 def _longest(omega: Floats) -> Floats:
@@ -121,7 +122,7 @@ def _draw_structured(request: OperatorRequest, law: Law, rng: np.random.Generato
     codes = draw_structured(request.m, norms, request.units, longer * usual, rng)
     if codes is None:
         return None
-    return Drawn(codes, request.draw_dither(request.m, rng), longer * usual)
+    return Drawn(InlineCodes(codes, request.draw_dither(request.m, rng)), longer * usual)
 
 
 def _draw_octaves(request: OperatorRequest, law: Law, octaves: int, rng: np.random.Generator) -> Drawn:
@@ -130,4 +131,4 @@ def _draw_octaves(request: OperatorRequest, law: Law, octaves: int, rng: np.rand
     if request.steps is None:
         steps = steps_for(omega, steps, request.steps_up_to(np.inf), octaves)
     codes = octave_codes(omega, steps, octaves)
-    return Drawn(codes, request.draw_dither(octaves * request.m, rng), steps)
+    return Drawn(InlineCodes(codes, request.draw_dither(octaves * request.m, rng)), steps)

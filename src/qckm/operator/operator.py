@@ -14,7 +14,8 @@ from qckm.common.digest import sha256
 from qckm.common.values import Value
 from qckm.errors import OperatorError
 from qckm.kernels import reference as kernel
-from qckm.operator.arguments import as_names, as_origin, as_ranges, as_steps, as_units, require_codes
+from qckm.operator.arguments import as_names, as_origin, as_ranges, as_steps, as_units
+from qckm.operator.codes import InlineCodes
 from qckm.operator.octaves import count_octaves
 from qckm.operator.request import Dither
 from qckm.operator.signatures import Signature
@@ -27,9 +28,8 @@ class Operator(Value):
 
     Parameters
     ----------
-    frequency_codes : ndarray of int16, shape (n, m), or StructuredCodes
-    dither_codes : ndarray of int32, shape (m,)
-        In 2**24ths of a turn.
+    codes : InlineCodes
+        Frequencies and dither.
     steps : ndarray of float64, shape (n,)
         What one unit of a code is worth, powers of two.
     origin : ndarray of float64, shape (n,)
@@ -50,8 +50,7 @@ class Operator(Value):
         row having been looked at (`from_ranges`). It is what a private sketch says of the rows' whereabouts.
     """
 
-    frequency_codes: npt.NDArray[np.int16] | StructuredCodes
-    dither_codes: npt.NDArray[np.int32]
+    codes: InlineCodes
     steps: Floats
     origin: Floats
     signature: Signature
@@ -63,16 +62,15 @@ class Operator(Value):
     ranges: tuple[Floats, Floats] | None = None
 
     def __post_init__(self) -> None:
-        n, m = self.frequency_codes.shape
+        n, m = self.codes.shape
         object.__setattr__(self, "units", as_units(self.units, n))
         object.__setattr__(self, "feature_names", as_names(self.feature_names, n))
         if self.ranges is not None:
             object.__setattr__(self, "ranges", as_ranges(*self.ranges, n))
-        require_codes(self.frequency_codes, self.dither_codes)
-        if self.dither_codes.shape != (m,) or self.steps.shape != (n,) or self.origin.shape != (n,):
+        if self.steps.shape != (n,) or self.origin.shape != (n,):
             raise OperatorError(
-                f"Expected dither ({m},), steps ({n},) and origin ({n},) for frequencies ({n}, {m}), got "
-                f"{self.dither_codes.shape}, {self.steps.shape} and {self.origin.shape}."
+                f"Expected steps ({n},) and origin ({n},) for frequencies ({n}, {m}), got "
+                f"{self.steps.shape} and {self.origin.shape}."
             )
         if self.dither not in ("paired", "single"):
             raise OperatorError(f"Expected dither 'paired' or 'single', got {self.dither!r}.")
@@ -83,25 +81,28 @@ class Operator(Value):
             raise OperatorError(
                 f"Expected a law's name, and a finite scale > 0 or None, got {self.law!r}, {self.scale!r}."
             )
-        for array in (
-            self.frequency_codes,
-            self.dither_codes,
-            self.steps,
-            self.origin,
-            self.units,
-            *(self.ranges or ()),
-        ):
+        for array in (self.steps, self.origin, self.units, *(self.ranges or ())):
             array.setflags(write=False)
 
     @property
     def n_features(self) -> int:
         """The number of features of a row, n."""
-        return int(self.frequency_codes.shape[0])
+        return self.codes.shape[0]
 
     @property
     def n_frequencies(self) -> int:
         """The number of frequencies, m."""
-        return int(self.frequency_codes.shape[1])
+        return self.codes.shape[1]
+
+    @property
+    def frequency_codes(self) -> npt.NDArray[np.int16] | StructuredCodes:
+        """The frequencies as integers, (n, m), in 2**24ths of a turn a step; or structured ones."""
+        return self.codes.frequency_codes
+
+    @property
+    def dither_codes(self) -> npt.NDArray[np.int32]:
+        """The dither as integers, (m,), in 2**24ths of a turn."""
+        return self.codes.dither_codes
 
     @property
     def paired(self) -> bool:
@@ -124,9 +125,8 @@ class Operator(Value):
 
         Frequencies of one's own are taken as they are: those that double may mean something else there.
         """
-        if isinstance(self.frequency_codes, StructuredCodes) or self.law == "custom":
-            return 1
-        return count_octaves(self.frequency_codes)
+        codes = self.codes.frequency_codes
+        return 1 if isinstance(codes, StructuredCodes) or self.law == "custom" else count_octaves(codes)
 
     def octave(self, j: int) -> Self:
         """Return the operator of one octave alone: 0 has the coarsest scale, octaves − 1 the finest.
@@ -141,14 +141,14 @@ class Operator(Value):
         octaves = self.octaves
         if isinstance(j, (bool, np.bool_)) or not isinstance(j, (int, np.integer)) or not 0 <= j < octaves:
             raise OperatorError(f"Expected an octave from 0 to {octaves - 1}, got {j!r}.")
-        if isinstance(self.frequency_codes, StructuredCodes) or octaves == 1:
+        if octaves == 1 or isinstance(self.frequency_codes, StructuredCodes):
             return self
         m = self.n_frequencies // octaves
         here = slice(j * m, (j + 1) * m)
+        frequencies = np.ascontiguousarray(self.frequency_codes[:, here])
         return replace(
             self,
-            frequency_codes=np.ascontiguousarray(self.frequency_codes[:, here]),
-            dither_codes=self.dither_codes[here].copy(),
+            codes=InlineCodes(frequencies, self.dither_codes[here].copy()),
             scale=None if self.scale is None else self.scale * 2.0 ** (octaves - 1 - j),
         )
 
@@ -178,21 +178,14 @@ class Operator(Value):
     @cached_property
     def fingerprint(self) -> str:
         """A hex digest of all that the bits of a sketch depend on."""
-        digest = sha256()
-        n, m = self.frequency_codes.shape
-        codes = self.frequency_codes
-        arrays: list[tuple[Array, str]] = []
-        if isinstance(codes, StructuredCodes):
-            arrays += [(codes.packed_signs(), "u1"), (codes.factors, "<i4"), (codes.radii, "<i4")]
-        else:
-            arrays += [(codes, "<i2")]
-        arrays += [
-            (self.dither_codes, "<i4"),
+        n, m = self.codes.shape
+        digest = sha256(f"{self.arithmetic} {n} {m} {self.dither} {self.signature.full_scale}\n".encode())
+        digest.update(self.codes.to_bytes())
+        arrays: list[tuple[Array, str]] = [
             (self.steps, "<f8"),
             (self.origin + 0.0, "<f8"),  # -0.0 and 0.0 are one origin
             (self.signature.table, "<i2"),
         ]
-        digest.update(f"{self.arithmetic} {n} {m} {self.dither} {self.signature.full_scale}\n".encode())
         for array, kind in arrays:
             digest.update(array.astype(kind).tobytes())
         return digest.hexdigest()

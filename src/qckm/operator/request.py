@@ -11,8 +11,8 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats
 from qckm.kernels.reference import CODE_LIMIT, TURN
 from qckm.operator.arguments import as_steps, power_of_two_below
+from qckm.operator.codes import InlineCodes
 from qckm.operator.signatures import Signature
-from qckm.operator.structured import StructuredCodes
 
 Dither = Literal["paired", "single"]
 
@@ -22,10 +22,9 @@ STEPS_A_SCALE = 1024
 
 
 class Drawn(NamedTuple):
-    """The integers of an operator: frequencies (n, m), dither (m,), and what a unit of a row's code is worth, (n,)."""
+    """The integers of an operator, and what a unit of a row's code is worth, (n,)."""
 
-    frequency_codes: npt.NDArray[np.int16] | StructuredCodes
-    dither_codes: npt.NDArray[np.int32]
+    codes: InlineCodes
     steps: Floats
 
 

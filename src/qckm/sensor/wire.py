@@ -50,6 +50,9 @@ class Message:
     rows, saturated : int
         How many rows it is about; of these, those with a clipped feature.
     payload : bytes
+    boot, time : int
+        Of a signed message (signed.py): which start of the device it is of, and when its rows were read, in seconds
+        since 1970, 0 where the device has no clock.
     """
 
     kind: int
@@ -59,11 +62,13 @@ class Message:
     rows: int
     saturated: int
     payload: bytes
+    boot: int = 0
+    time: int = 0
 
     @property
     def name(self) -> str:
         """How people refer to it."""
-        return f"device {self.device}, sequence {self.sequence}"
+        return f"device {self.device}, {f'boot {self.boot}, ' if self.boot else ''}sequence {self.sequence}"
 
 
 def dumps(message: Message) -> bytes:
@@ -77,9 +82,14 @@ def dumps(message: Message) -> bytes:
     >>> len(dumps(message)), loads(dumps(message)) == message
     (40, True)
     """
-    fields = (message.device, message.sequence, message.rows, message.saturated, len(message.payload))
-    body = HEADER.pack(MAGIC, VERSION, message.kind, message.fingerprint, *fields) + message.payload
+    body = header_of(message, VERSION) + message.payload
     return body + CRC.pack(zlib.crc32(body))
+
+
+def header_of(message: Message, version: int) -> bytes:
+    """Return the first bytes of a message, which are the same in all versions but for the version's number."""
+    fields = (message.device, message.sequence, message.rows, message.saturated, len(message.payload))
+    return HEADER.pack(MAGIC, version, message.kind, message.fingerprint, *fields)
 
 
 def loads(data: bytes) -> Message:
@@ -92,7 +102,7 @@ def loads(data: bytes) -> Message:
 
 def read(data: memoryview) -> tuple[Message, int]:
     """Return the message that starts here, and its size."""
-    message, end = _read_header(data)
+    message, end = read_header(data, VERSION, CRC.size)
     if zlib.crc32(data[:end]) != CRC.unpack_from(data, end)[0]:
         raise _damaged(message)
     return replace(message, payload=bytes(data[HEADER.size : end])), end + CRC.size
@@ -101,7 +111,7 @@ def read(data: memoryview) -> tuple[Message, int]:
 def damage(data: memoryview) -> MessageError:
     """Return what is wrong with bytes of which it is known that no message starts here: their CRC is not computed."""
     try:
-        return _damaged(_read_header(data)[0])
+        return _damaged(read_header(data, VERSION, CRC.size)[0])
     except MessageError as error:
         return error
 
@@ -110,21 +120,25 @@ def _damaged(message: Message) -> MessageError:
     return MessageError(f"{message.name}: the CRC does not match: damaged.")
 
 
-def _read_header(data: memoryview) -> tuple[Message, int]:
-    """Return what the header that starts here says, without a payload, and where its CRC is."""
+def read_header(data: memoryview, expected: int, trailer: int) -> tuple[Message, int]:
+    """Return what the header that starts here says, without a payload, and where the payload ends.
+
+    `expected` is the version, `trailer` how many bytes must follow the payload.
+    """
     if len(data) < HEADER.size:
         raise MessageError(f"Expected a message, got {len(data)} bytes: cut short.")
     magic, version, kind, fingerprint, device, sequence, rows, saturated, length = HEADER.unpack_from(data)
     if magic != MAGIC:
         raise MessageError("Expected a message, got bytes that do not start as one.")
     name = f"device {device}, sequence {sequence}"
-    if version != VERSION:
-        raise MessageError(f"{name}: expected version {VERSION}, got {version}: damaged, or of a newer qckm.")
+    if version != expected:
+        hint = "signed, for a collector" if version == 2 else "not signed" if version == 1 else "of a newer qckm"
+        raise MessageError(f"{name}: expected version {expected}, got {version}: damaged, or {hint}.")
     if kind not in KINDS or length > LONGEST_PAYLOAD:
         raise MessageError(f"{name}: expected kind 1 to 4 and a payload of at most {LONGEST_PAYLOAD} bytes: damaged.")
     end = HEADER.size + length
-    if len(data) < end + CRC.size:
-        raise MessageError(f"{name}: expected {end + CRC.size} bytes, got {len(data)}: cut short or damaged.")
+    if len(data) < end + trailer:
+        raise MessageError(f"{name}: expected {end + trailer} bytes, got {len(data)}: cut short or damaged.")
     return Message(kind, fingerprint, device, sequence, rows, saturated, b""), end
 
 

@@ -20,6 +20,7 @@ from qckm.common.digest import sha256
 from qckm.errors import FileError
 from qckm.kernels.reference import ARITHMETIC, STRUCTURED_ARITHMETIC, TABLE_SIZE
 from qckm.operator import signatures
+from qckm.operator.codes import InlineCodes
 from qckm.operator.signatures import Signature
 from qckm.operator.structured import StructuredCodes, block_size, unpack_signs
 from qckm.sketch.column_sums import ColumnSums
@@ -200,8 +201,7 @@ def _build(header: dict[str, Any], arrays: dict[Any, Array]) -> Sketch:
     else:
         codes = arrays["frequency_codes"]
     operator = SketchOperator(
-        codes,
-        arrays["dither_codes"],
+        InlineCodes(codes, arrays["dither_codes"]),
         arrays["steps"],
         arrays["origin"],
         signature,
@@ -244,6 +244,10 @@ def _apply(sketch: Sketch, described: list[dict[str, Any]], arrays: Mapping[Any,
             if any(bound.shape != (sketch.operator.n_features,) or bound.dtype != np.float64 for bound in ranges):
                 raise FileError("Expected ranges of float64, one a feature.")
             sketch = replace(sketch, operator=replace(sketch.operator, ranges=ranges))
+        elif name == "spending":
+            if sketch.ledger is None:
+                raise FileError("Expected what was spent after a ledger.")
+            sketch = replace(sketch, ledger=sketch.ledger.with_spending(facts))
         elif name == "weighted":
             sketch = replace(sketch, weighted=sketch.count)  # how many were is not known
         elif each["required"]:

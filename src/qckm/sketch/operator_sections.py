@@ -20,6 +20,7 @@ from qckm.common.packed import Cursor, varint
 from qckm.errors import FileError
 from qckm.kernels.reference import TABLE_SIZE
 from qckm.operator import signatures
+from qckm.operator.codes import InlineCodes
 from qckm.operator.request import Dither
 from qckm.operator.signatures import Signature
 from qckm.operator.structured import StructuredCodes, block_size, unpack_signs
@@ -65,7 +66,7 @@ def _made(own: dict[bytes, bytes]) -> SketchOperator:
     cursor.end()
     n, m = facts.shape
     cursor = Cursor(own[INLINE])
-    codes, dither_codes = _read_inline(cursor, n, m)
+    codes = _read_inline(cursor, n, m)
     cursor.end()
     names = ranges = None
     if NAMES in own:
@@ -76,7 +77,7 @@ def _made(own: dict[bytes, bytes]) -> SketchOperator:
         cursor = Cursor(own[RANGES])
         ranges = cursor.floats(n), cursor.floats(n)
         cursor.end()
-    operator = SketchOperator(codes, dither_codes, *facts[1:], names, ranges)
+    operator = SketchOperator(codes, *facts[1:], names, ranges)
     if operator.short_fingerprint != fingerprint:
         raise FileError("The operator's fingerprint does not match the file's: it was not written by qckm.")
     if sections_of(operator) != own:
@@ -149,7 +150,7 @@ def _inline(operator: SketchOperator) -> bytes:
     return varint(_DENSE) + codes.astype("<i2").tobytes() + dither.tobytes()
 
 
-def _read_inline(cursor: Cursor, n: int, m: int) -> tuple[Array | StructuredCodes, Array]:
+def _read_inline(cursor: Cursor, n: int, m: int) -> InlineCodes:
     codes: Array | StructuredCodes
     if cursor.varint() == _STRUCTURED:
         size = block_size(n)
@@ -158,7 +159,7 @@ def _read_inline(cursor: Cursor, n: int, m: int) -> tuple[Array | StructuredCode
     else:
         codes = cursor.array("<i2", n * m).reshape(n, m)
     three = cursor.array("u1", 3 * m).reshape(m, 3).astype(np.int32)
-    return codes, three[:, 0] | three[:, 1] << 8 | three[:, 2] << 16
+    return InlineCodes(codes, three[:, 0] | three[:, 1] << 8 | three[:, 2] << 16)
 
 
 def _is_built_in(signature: Signature) -> bool:

@@ -119,7 +119,8 @@ def _sections_of(sketch: Sketch) -> dict[bytes, bytes]:
         codes, squares = wide.to_array(sketch.column_sums.codes), wide.to_array(sketch.column_sums.squares)
         found[COLUMNS] = packed.signed(codes) + packed.whole(squares)
     if sketch.ledger is not None:
-        found[LEDGER] = json.dumps(sketch.ledger.as_facts(), sort_keys=True, separators=(",", ":")).encode("ascii")
+        facts = sketch.ledger.as_facts() | (sketch.ledger.spending_facts() or {})
+        found[LEDGER] = json.dumps(facts, sort_keys=True, separators=(",", ":")).encode("ascii")
     return {tag: content for tag, content in found.items() if content}
 
 
@@ -166,7 +167,8 @@ def _read_ledger(content: memoryview) -> Ledger:
         raise FileError(f"Expected a ledger as JSON, got something else: {error}.") from error
     if not isinstance(facts, dict):
         raise FileError("Expected a ledger as a JSON object.")
-    return Ledger.from_facts(facts)
+    ledger = Ledger.from_facts({name: value for name, value in facts.items() if name != "spent"})
+    return ledger.with_spending({"spent": facts["spent"]}) if "spent" in facts else ledger
 
 
 def _as_int64(numbers: Array) -> Int64s:

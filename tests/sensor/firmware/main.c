@@ -8,17 +8,23 @@ static void emit(uint8_t byte, void *context)
     platform_emit(byte);
 }
 
-/* Bits are sent for every row; counters see the even rows whole and the odd ones feature by feature, backwards. */
+/* Bits are sent for every row, every other message signed; counters see the even rows whole and the odd ones feature by feature, backwards. */
 #define RUN(name, NAME)                                                              \
     static void run_##name(uint32_t device, uint32_t rows)                           \
     {                                                                                \
         static name##_counters counters;                                             \
         static name##_sample sample;                                                 \
-        static uint8_t message[NAME##_BATCH_BYTES(BATCH)];                           \
+        static uint8_t message[NAME##_SIGNED_BATCH_BYTES(BATCH)];                    \
         int16_t row[NAME##_FEATURES];                                                \
         name##_batch batch;                                                          \
+        name##_identity identity;                                                    \
         uint32_t sequence = 0, number;                                               \
         size_t k, size, i;                                                           \
+        for (k = 0; k < NAME##_KEY_BYTES; k++) {                                     \
+            identity.key[k] = (uint8_t)(17u * k + device);                           \
+        }                                                                            \
+        identity.device = device;                                                    \
+        identity.boot = 3;                                                           \
         name##_counters_clear(&counters);                                            \
         name##_batch_start(&batch, message, BATCH);                                  \
         for (number = 0; number < rows; number++) {                                  \
@@ -39,7 +45,9 @@ static void emit(uint8_t byte, void *context)
                 added &= name##_batch_add(&batch, row);                              \
             }                                                                        \
             if (batch.rows == BATCH || number + 1u == rows) {                        \
-                size = name##_batch_finish(&batch, device, sequence++);              \
+                size = sequence & 1u ? name##_batch_sign(&batch, &identity, sequence, number) \
+                                     : name##_batch_finish(&batch, device, sequence);  \
+                sequence++;                                                          \
                 for (i = 0; i < size; i++) {                                         \
                     platform_emit(message[i]);                                       \
                 }                                                                    \
@@ -49,6 +57,7 @@ static void emit(uint8_t byte, void *context)
             }                                                                        \
         }                                                                            \
         name##_counters_send(&counters, device, sequence, emit, (void *)0);          \
+        name##_counters_send_signed(&counters, &identity, sequence + 1u, 9, emit, (void *)0); \
         platform_emit((uint8_t)name##_self_test());                                  \
     }
 

@@ -116,7 +116,7 @@ def _files(given: tuple[str, ...]) -> list[str]:
     """Return the files that names and patterns stand for."""
     found: list[str] = []
     for path in given:
-        files = [path] if path == "-" else paths_of(path)
+        files = [path] if path == "-" or sketch_io.is_collector_url(path) else paths_of(path)
         if not files:
             raise click.UsageError(f"{path}: expected sketches, found no file of that pattern.")
         found += files

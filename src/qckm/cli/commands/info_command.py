@@ -36,11 +36,17 @@ def command(path: str, console: Console) -> None:
       qckm info model.json --json
     """
     label = "standard input" if path == "-" else path
+    if sketch_io.is_collector_url(path):
+        _show(_facts(files.dumps(sketch_io.read_sketch(path)), label), console)
+        return
     with contextlib.nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
         data = file.read(foreign_files.START)
         if foreign_files.recognised(data) or is_model(data):  # of anything else no more is read, however long it is
             data += file.read()
-    facts = _facts(data, label)
+    _show(_facts(data, label), console)
+
+
+def _show(facts: dict[str, object], console: Console) -> None:
     if console.json:
         console.print_facts(facts)
         return

@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
-from qckm.cli import data_to_sketch, engine_to_sketch, options, sketch_io, summaries
+from qckm.cli import data_to_sketch, engine_to_sketch, options, sending, sketch_io, summaries
 from qckm.cli.console import Console, console_options
 from qckm.cli.data_to_sketch import SketchTask
 from qckm.cli.engine_to_sketch import EngineTask
 from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.paths import Output
 from qckm.common.text import format_duration
-from qckm.sketch import Sketch, checkpoints
+from qckm.sketch import Sketch, checkpoints, files
 
 
 @click.command()
@@ -44,6 +44,7 @@ from qckm.sketch import Sketch, checkpoints
     show_default=True,
     help="Keep the least and the greatest value of each column in the file.",
 )
+@sending.part_options
 @console_options
 def command(
     data: tuple[str, ...],
@@ -52,6 +53,9 @@ def command(
     engine: str | None,
     address: str | None,
     every: float | None,
+    send: str | None,
+    part: str | None,
+    outbox: str | None,
     console: Console,
     **options_of_task: Any,
 ) -> None:
@@ -62,15 +66,19 @@ def command(
       qckm sketch 'part*.parquet' --operator fleet.qckm -o out.qckm --resume
       qckm sketch 'part*.parquet' --scale 2 --frequencies 500 --seed 1 -o out.qckm
       qckm sketch logs.csv.gz --columns bytes,seconds -k 20 --standardize -o out.qckm
+      qckm sketch today.parquet --operator fleet.qckm --send https://collector:8321 --part berlin/2026-11-16
       qckm sketch 's3://bucket/rows/*.parquet' --operator fleet.qckm --engine dask --address tcp://… -o out.qckm
       tail -n +1 -F log.csv | qckm sketch - --operator fleet.qckm --every 60s -o 'snapshots/{time}.qckm'
 
     Killed or stopped, the same command with --resume goes on where it was, and gives the same bytes.
     """
+    sending.require_part(send, part)
     task = SketchTask.of(data, clusters, output, options_of_task)
     if task.operator_file is None and clusters is None and None in (task.plan.scale, task.plan.n_frequencies):
         raise click.UsageError("Give the number of clusters (-k), or --scale and --frequencies, or --operator FILE.")
-    target = sketch_io.sketch_output(output)
+    target = "" if send and output is None else sketch_io.sketch_output(output)
+    if every and send:
+        raise click.UsageError("Snapshots are not parts: each would count what the one before has counted.")
     if every and target == "-":
         raise click.UsageError("Snapshots need a name: -o snapshot.qckm, or -o 'snapshots/{time}.qckm'.")
     if engine or address:
@@ -84,7 +92,7 @@ def command(
         if "-" in data:
             raise click.UsageError("Standard input is here, not where the engine is: leave out --engine.")
         of_engine = EngineTask(engine, address, data, task.columns, task.on_bad, task.plan, task.operator_file)
-        _sketch_by_engine(of_engine, target, task, console)
+        _sketch_by_engine(of_engine, target, task, (send, part, outbox), console)
         return
     number = 0
 
@@ -100,24 +108,40 @@ def command(
 
     done = data_to_sketch.sketch_data(task, console, every=every, snapshot=snapshot)
     number += 1
-    size = sketch_io.write_sketch(task.kept(done.sketch), name())
-    if target != "-":
+    size = _deliver(task.kept(done.sketch), name(), (send, part, outbox), console)
+    if target not in ("", "-"):
         checkpoints.remove(checkpoints.path_of(target))
     for remark in remarks_in_words(done.remarks):
         console.say(f"warning: {remark}")
     summaries.remark(done.sketch, console)
     words = summaries.summary(done.sketch, size, done.source.n_bytes)
-    console.say(f"{name() if target != '-' else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}")
+    console.say(
+        f"{name() if target not in ('', '-') else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}"
+    )
     console.print_facts({"output": name(), **data_to_sketch.facts_of(done, size)})
 
 
-def _sketch_by_engine(of_engine: EngineTask, target: str, task: SketchTask, console: Console) -> None:
+Where = tuple[str | None, str | None, str | None]  # --send, --part and --outbox
+
+
+def _deliver(sketch: Sketch, target: str, where: Where, console: Console) -> int:
+    """Write a sketch, send it, or both; return its size."""
+    url, part, outbox = where
+    size = sketch_io.write_sketch(sketch, target) if target else len(files.dumps(sketch))
+    if url is not None and part is not None:
+        sending.send_part(url, part, files.dumps(sketch), outbox, False, console)
+    return size
+
+
+def _sketch_by_engine(of_engine: EngineTask, target: str, task: SketchTask, where: Where, console: Console) -> None:
     """Have an engine read the data and sketch them where they are."""
     done = engine_to_sketch.sketch_paths(of_engine, console)
-    size = sketch_io.write_sketch(task.kept(done.sketch), target)
+    size = _deliver(task.kept(done.sketch), target, where, console)
     for remark in remarks_in_words(done.remarks):
         console.say(f"warning: {remark}")
     summaries.remark(done.sketch, console)
     words = summaries.summary(done.sketch, size, None)
-    console.say(f"{target if target != '-' else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}")
+    console.say(
+        f"{target if target not in ('', '-') else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}"
+    )
     console.print_facts({"output": target, **engine_to_sketch.facts_of(done, size)})

@@ -7,6 +7,8 @@
 #define QCKM_BATCH_BYTES(rows) (QCKM_HEADER_BYTES + (rows) * QCKM_BYTES + QCKM_CRC_BYTES)
 #define QCKM_COUNTERS_BYTES (QCKM_HEADER_BYTES + QCKM_MEASUREMENTS * sizeof(qckm_count) + QCKM_CRC_BYTES)
 
+#define QCKM_COUNTERS_KIND (sizeof(qckm_count) == 2u ? 2 : 3)
+
 /* CRC-32 of IEEE 802.3, bit by bit: no table. Starts from 0; the CRC of a part is where the next part starts. */
 QCKM_FUNCTION uint32_t qckm_crc(uint32_t crc, uint8_t byte)
 {
@@ -26,12 +28,13 @@ QCKM_FUNCTION void qckm_put_word(uint8_t *at, uint32_t word)
     at[3] = (uint8_t)(word >> 24 & 0xFFu);
 }
 
-QCKM_FUNCTION void qckm_put_header(
-    uint8_t *at, uint8_t kind, uint32_t device, uint32_t sequence, uint32_t rows, uint32_t saturated, uint32_t length)
+/* The version of the format is 1, or 2 where the message is signed. */
+QCKM_FUNCTION void qckm_put_header(uint8_t *at, uint8_t version, uint8_t kind, uint32_t device, uint32_t sequence,
+                                   uint32_t rows, uint32_t saturated, uint32_t length)
 {
     at[0] = 0x51; /* "Qk" */
     at[1] = 0x6B;
-    at[2] = 1; /* version of the format */
+    at[2] = version;
     at[3] = kind;
     qckm_put_word(at + 4, QCKM_FINGERPRINT_LOW);
     qckm_put_word(at + 8, QCKM_FINGERPRINT_HIGH);
@@ -98,7 +101,7 @@ QCKM_FUNCTION size_t qckm_batch_finish(qckm_batch *batch, uint32_t device, uint3
     const size_t end = QCKM_HEADER_BYTES + (size_t)length;
     uint32_t crc = 0;
     size_t i;
-    qckm_put_header(batch->message, 1, device, sequence, batch->rows, batch->saturated, length);
+    qckm_put_header(batch->message, 1, 1, device, sequence, batch->rows, batch->saturated, length);
     for (i = 0; i < end; i++) {
         crc = qckm_crc(crc, batch->message[i]);
     }
@@ -118,7 +121,7 @@ QCKM_FUNCTION void qckm_counters_send(
     uint8_t bytes[QCKM_HEADER_BYTES];
     uint32_t crc = 0;
     size_t i, j;
-    qckm_put_header(bytes, sizeof(qckm_count) == 2u ? 2 : 3, device, sequence, counters->rows, counters->saturated,
+    qckm_put_header(bytes, 1, QCKM_COUNTERS_KIND, device, sequence, counters->rows, counters->saturated,
                     (uint32_t)(QCKM_MEASUREMENTS * sizeof(qckm_count)));
     for (i = 0; i < QCKM_HEADER_BYTES; i++) {
         crc = qckm_crc(crc, bytes[i]);

@@ -1,0 +1,236 @@
+"""What `qckm collect` does beside running: tokens, devices, backups, checks. All of it works while a collector runs."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from qckm.cli.console import Console, console_options
+from qckm.cli.output_files import write_bytes
+from qckm.cli.paths import Input, Output
+from qckm.cli.terminal import show
+from qckm.collector import checking, copying, senders
+from qckm.collector.database import Database, require_store
+from qckm.collector.windows import show_time
+from qckm.errors import CollectorError
+from qckm.sensor.signed import KEY_BYTES
+
+DEFAULT_STORE = "collector"
+store_option = click.option(
+    "--store",
+    default=DEFAULT_STORE,
+    show_default=True,
+    envvar="QCKM_COLLECT_STORE",
+    help="A folder, for SQLite, or postgresql://….",
+)
+
+
+@contextlib.contextmanager
+def _opened(store: str) -> Iterator[Database]:
+    require_store(store)
+    db = Database(store)
+    try:
+        yield db
+    finally:
+        db.close()
+
+
+def first_token(store: str, now: int) -> str | None:
+    """Make a token with all rights, if there is none yet; return its secret."""
+    with _opened(store) as db:
+        if db.one("SELECT 1 FROM tokens") is not None:
+            return None
+        return senders.create_token(db, "first", senders.RIGHTS, ["*"], now)
+
+
+@click.group()
+def token() -> None:
+    """Make, list and revoke tokens: what senders and readers show to a collector."""
+
+
+@token.command("create")
+@click.argument("name")
+@click.option("--send", "parts", multiple=True, metavar="PATTERN", help="May send parts of these names: 'berlin/*'.")
+@click.option("--relay", is_flag=True, help="May send messages of devices.")
+@click.option("--read", is_flag=True, help="May see the page, sketches, models and metrics.")
+@click.option("--admin", is_flag=True, help="May withdraw and release.")
+@store_option
+@console_options
+def create_token(
+    name: str, parts: tuple[str, ...], relay: bool, read: bool, admin: bool, store: str, console: Console
+) -> None:
+    """Make a token and print it, once: only its hash is kept.
+
+    \b
+    Examples:
+      qckm collect token create berlin --send 'berlin/*'
+      qckm collect token create gateway --relay
+      qckm collect token create grafana --read
+    """
+    given = {"send": bool(parts), "relay": relay, "read": read, "admin": admin}
+    rights = [right for right, wanted in given.items() if wanted]
+    with _opened(store) as db:
+        secret = senders.create_token(db, name, rights, parts, int(time.time()))
+    console.print_facts({"name": name, "rights": rights, "parts": list(parts), "token": secret})
+    if not console.json:
+        show(secret)
+
+
+@token.command("list")
+@store_option
+@console_options
+def list_tokens(store: str, console: Console) -> None:
+    """List tokens, without their secrets."""
+    columns = ("id", "name", "rights", "parts", "created", "revoked")
+    with _opened(store) as db:
+        rows = db.rows(f"SELECT {', '.join(columns)} FROM tokens ORDER BY created, id")
+    _show_rows(columns, rows, console)
+
+
+@token.command("revoke")
+@click.argument("id")
+@store_option
+@console_options
+def revoke_token(id: str, store: str, console: Console) -> None:
+    """Revoke a token, by its id or name: collectors refuse it within seconds."""
+    with _opened(store) as db:
+        senders.revoke_token(db, id, int(time.time()))
+    console.say(f"{id}: revoked")
+
+
+@click.group()
+def device() -> None:
+    """Register, list and revoke devices, which sign their messages."""
+
+
+@device.command("add")
+@click.argument("names", nargs=-1, required=True)
+@click.option("--count", type=click.IntRange(1, 10**6), help="Register so many: the name must contain {number}.")
+@click.option("--number", type=click.IntRange(0, 2**32 - 1), help="The first device's. [default: the next free one]")
+@click.option("--key", help=f"The key of a single device, {2 * KEY_BYTES} hexadecimal digits. [default: random]")
+@click.option("--output", "-o", type=Output(".csv"), help="Write number, name and key to a CSV. [default: stdout]")
+@store_option
+@console_options
+def add_devices(
+    names: tuple[str, ...],
+    count: int | None,
+    number: int | None,
+    key: str | None,
+    output: str | None,
+    store: str,
+    console: Console,
+) -> None:
+    """Register devices, and print their numbers and keys: both go into the firmware.
+
+    \b
+    Examples:
+      qckm collect device add berlin/press-3
+      qckm collect device add 'berlin/press-{number}' --count 1000 -o keys.csv
+    """
+    if count is not None:
+        if len(names) != 1 or "{number}" not in names[0]:
+            raise click.UsageError("With --count, expected one name that contains {number}.")
+        names = tuple(names[0].replace("{number}", str(i)) for i in range(count))
+    if key is not None and len(names) != 1:
+        raise click.UsageError("Expected one device for --key.")
+    try:
+        keys = None if key is None else [bytes.fromhex(key)]
+    except ValueError as error:
+        raise CollectorError(f"Expected a key of {2 * KEY_BYTES} hexadecimal digits.") from error
+    with _opened(store) as db:
+        made = senders.create_devices(db, names, number, keys, int(time.time()))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["number", "name", "key"])
+    writer.writerows([each.number, each.name, each.key.hex()] for each in made)
+    write_bytes(output or "-", text.getvalue().encode())
+    console.say(f"{len(made)} device(s) registered")
+
+
+@device.command("list")
+@store_option
+@console_options
+def list_devices(store: str, console: Console) -> None:
+    """List devices, without their keys."""
+    columns = ("number", "name", "last_seen", "messages", "rows", "repeated", "revoked")
+    with _opened(store) as db:
+        rows = db.rows(f"SELECT {', '.join(columns)} FROM devices ORDER BY number")
+    _show_rows(columns, rows, console)
+
+
+@device.command("revoke")
+@click.argument("number", type=int)
+@store_option
+@console_options
+def revoke_device(number: int, store: str, console: Console) -> None:
+    """Take no more messages of a device; what it sent stays."""
+    with _opened(store) as db:
+        senders.revoke_device(db, number, int(time.time()))
+    console.say(f"device {number}: revoked")
+
+
+@click.command("check")
+@store_option
+@console_options
+def check(store: str, console: Console) -> int:
+    """Make all sums anew from the parts they are sums of, and say what differs. The exit code is 1 if anything does."""
+    with _opened(store) as db:
+        found = list(checking.check(db))
+    for words in found:
+        show(words)
+    console.say(f"{store}: {len(found)} difference(s)" if found else f"{store}: all sums are right")
+    console.print_facts({"differences": found})
+    return int(bool(found))
+
+
+@click.command("backup")
+@click.argument("file", type=Output(".sqlite"))
+@store_option
+@console_options
+def backup(file: str, store: str, console: Console) -> None:
+    """Write all that a store holds at one moment to one FILE, which is a store, too. It holds the devices' keys."""
+    with _opened(store) as db:
+        copied = copying.back_up(db, file)
+    console.say(f"{file}: {copied:,} rows")
+
+
+@click.command("restore")
+@click.argument("file", type=Input())
+@store_option
+@console_options
+def restore(file: str, store: str, console: Console) -> None:
+    """Copy a backup, or any store, to a new one: also from SQLite to PostgreSQL, when one machine is not enough."""
+    with _opened(file) as source:
+        target = Database(store)
+        try:
+            copied = copying.copy_store(source, target)
+        finally:
+            target.close()
+    console.say(f"{store}: {copied:,} rows")
+
+
+def _show_rows(columns: tuple[str, ...], rows: list[tuple[Any, ...]], console: Console) -> None:
+    """Show a table to people, or as JSON."""
+    console.print_facts({"rows": [dict(zip(columns, row, strict=True)) for row in rows]})
+    if console.json:
+        return
+    times = {columns.index(name) for name in ("created", "revoked", "last_seen") if name in columns}
+    texts = [
+        [
+            show_time(value) if at in times and value else "" if value is None else str(value)
+            for at, value in enumerate(row)
+        ]
+        for row in rows
+    ]
+    widths = [max(map(len, column)) for column in zip(columns, *texts, strict=True)]
+    for line in (list(columns), *texts):
+        show("  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip())
+
+
+COMMANDS = (token, device, check, backup, restore)

@@ -1,0 +1,166 @@
+"""SQLite or PostgreSQL behind the same few verbs. SQL is written once, in what both understand; `?` stands for values.
+
+A connection belongs to one thread. Whatever goes wrong with the database, as opposed to what is asked of it, becomes
+`Unavailable`, after which the connection is made anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from qckm.collector.refusals import Unavailable
+from qckm.errors import CollectorError, MissingExtraError
+
+FILE = "collector.sqlite"
+Row = tuple[Any, ...]
+
+
+class Database:
+    """One connection to a store, which is a folder, a file or `postgresql://…`."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.is_postgresql = address.startswith(("postgresql://", "postgres://"))
+        # Appended to a SELECT whose rows are to be changed: SQLite has one writer at a time anyway.
+        self.for_update = " FOR UPDATE" if self.is_postgresql else ""
+        self._connection: Any = None
+
+    def close(self) -> None:
+        """Close the connection; the next statement opens another one."""
+        if self._connection is not None:
+            with contextlib.suppress(Exception):
+                self._connection.close()
+        self._connection = None
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Database]:
+        """Commit what is done within, or nothing of it."""
+        with self._transaction("BEGIN" if self.is_postgresql else "BEGIN IMMEDIATE"):
+            yield self
+
+    @contextlib.contextmanager
+    def nested(self) -> Iterator[Database]:
+        """Do what is within, or nothing of it, as a part of a transaction that goes on."""
+        self._run("SAVEPOINT nested")
+        try:
+            yield self
+        except Exception:
+            self._run("ROLLBACK TO SAVEPOINT nested")
+            self._run("RELEASE SAVEPOINT nested")
+            raise
+        self._run("RELEASE SAVEPOINT nested")
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Database]:
+        """See one state of the whole store within, whatever others write meanwhile."""
+        how = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" if self.is_postgresql else "BEGIN"
+        with self._transaction(how):
+            yield self
+
+    @contextlib.contextmanager
+    def _transaction(self, begin: str) -> Iterator[None]:
+        with self._errors():
+            self._open()
+            self._run(begin)
+        try:
+            with self._errors():
+                yield
+                self._run("COMMIT")
+        except BaseException:
+            if self._connection is not None:
+                with contextlib.suppress(Exception):
+                    self._run("ROLLBACK")
+            raise
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        """Return what a query gives."""
+        found: list[Row] = self._run(sql, values).fetchall()
+        return found
+
+    def one(self, sql: str, values: Sequence[Any] = ()) -> Row | None:
+        """Return the first row that a query gives."""
+        found: Row | None = self._run(sql, values).fetchone()
+        return found
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> int:
+        """Change something; return how many rows were changed."""
+        return int(self._run(sql, values).rowcount)
+
+    def many(self, sql: str, values: Sequence[Sequence[Any]]) -> None:
+        """Change something once for each of the values."""
+        if values:
+            self._open().cursor().executemany(self._dialect(sql), values)
+
+    def _run(self, sql: str, values: Sequence[Any] = ()) -> Any:
+        cursor = self._open().cursor()
+        cursor.execute(self._dialect(sql), values)
+        return cursor
+
+    def _dialect(self, sql: str) -> str:
+        return sql.replace("?", "%s").replace("BLOB", "BYTEA") if self.is_postgresql else sql
+
+    def _open(self) -> Any:
+        if self._connection is None:
+            self._connection = (
+                _connect_postgresql(self.address) if self.is_postgresql else _connect_sqlite(self.address)
+            )
+        return self._connection
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            self.close()
+            raise Unavailable(f"{self.address}: {error}") from error
+        except Exception as error:
+            # psycopg need not be installed to find out that the error is none of its own.
+            if type(error).__module__.split(".")[0] != "psycopg":
+                raise
+            self.close()
+            raise Unavailable(f"PostgreSQL: {str(error).splitlines()[0] if str(error) else error!r}") from error
+
+
+def sqlite_path(address: str) -> Path:
+    """Return the file of a store that is a folder or a file."""
+    path = Path(address)
+    return path if path.suffix == ".sqlite" else path / FILE
+
+
+def require_store(address: str) -> None:
+    """Refuse a store that nobody has made: a typing error would make an empty one."""
+    if not address.startswith(("postgresql://", "postgres://")) and not sqlite_path(address).exists():
+        raise CollectorError(
+            f"Expected a store, found none at {address}: start `qckm collect` there first, or name it with --store."
+        )
+
+
+def _connect_sqlite(address: str) -> sqlite3.Connection:
+    path = sqlite_path(address)
+    if not path.parent.is_dir():
+        os.makedirs(path.parent, mode=0o700)
+    if not path.exists():
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # it holds keys
+    connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode=WAL")
+    # A commit is on the disk before it is answered, also where the power fails.
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA foreign_keys=ON")
+    return connection
+
+
+def _connect_postgresql(address: str) -> Any:
+    try:
+        import psycopg
+    except ImportError as error:
+        raise MissingExtraError('PostgreSQL needs psycopg: pip install "qckm[collect]".') from error
+    connection = psycopg.connect(address, autocommit=True, connect_timeout=10)
+    # Whatever the server's default is, an answer waits for the disk.
+    connection.execute("SET synchronous_commit TO on")
+    connection.execute("SET lock_timeout TO '20s'")
+    return connection

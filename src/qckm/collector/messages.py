@@ -1,0 +1,126 @@
+"""From bytes to messages that may be counted: signed by a known device, of this operator, and possible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from qckm.collector import replay
+from qckm.collector.refusals import Reason, Refused
+from qckm.collector.senders import Device
+from qckm.collector.settings import Settings
+from qckm.collector.windows import Cell, cell_of_message
+from qckm.errors import MessageError
+from qckm.privacy.report import as_report
+from qckm.sensor import signed, wire
+from qckm.sketch import SketchOperator
+
+
+@dataclass(frozen=True, eq=False)
+class Arrival:
+    """A message that is right in itself; whether it is new, only the store knows.
+
+    Parameters
+    ----------
+    device : int
+    boot, sequence : int
+    mark : int
+        What is remembered of it (replay.py).
+    cell : Cell
+        Where its rows belong.
+    believed : bool
+        Whether the time that it gives, if any, was believed.
+    rows, saturated : int
+    total : ndarray of int64, shape (M,), or None
+        What its rows add to the sum.
+    setting : pair of int, or None
+        Of a private report: how likely bits were kept, in 2³²ths, and how many there are. Its sum is of its own kind.
+    """
+
+    device: int
+    boot: int
+    sequence: int
+    mark: int
+    cell: Cell
+    believed: bool
+    rows: int
+    saturated: int
+    total: npt.NDArray[np.int64] | None
+    setting: tuple[int, int] | None = None
+
+    @property
+    def name(self) -> str:
+        """How people refer to it."""
+        return f"device {self.device}, boot {self.boot}, sequence {self.sequence}"
+
+
+def split(data: memoryview) -> list[memoryview | Refused]:
+    """Return the messages that follow one another in some bytes; behind damage there are none."""
+    found: list[memoryview | Refused] = []
+    while data:
+        try:
+            size = signed.size_of(data)
+        except MessageError as error:
+            reason = Reason.UNSIGNED if data[:3] == wire.MAGIC + bytes([wire.VERSION]) else Reason.DAMAGED
+            found.append(Refused(reason, f"{error} What follows is not read."))
+            break
+        found.append(data[:size])
+        data = data[size:]
+    return found
+
+
+def check(
+    data: memoryview, devices: Mapping[int, Device], operator: SketchOperator, settings: Settings, now: int
+) -> Arrival:
+    """Return what one message says, if it is to be believed. The MAC is looked at before anything else it says."""
+    try:
+        message = signed.read(data)
+    except MessageError as error:
+        raise Refused(Reason.DAMAGED, str(error)) from error
+    device = devices.get(message.device)
+    if device is None:
+        raise Refused(Reason.UNKNOWN_DEVICE, f"{message.name}: no such device, or it was revoked.")
+    if not signed.is_signed(data, device.key):
+        raise Refused(Reason.MAC, f"{message.name}: the MAC does not match: damaged, forged, or of another key.")
+    if message.fingerprint != operator.short_fingerprint:
+        raise Refused(
+            Reason.OPERATOR,
+            f"{message.name}: of another operator, {message.fingerprint.hex()}, expected "
+            f"{operator.short_fingerprint.hex()}: export its encoder anew.",
+        )
+    total: npt.NDArray[np.int64] | None
+    setting: tuple[int, int] | None = None
+    try:
+        if message.kind == wire.LOCAL:
+            total, setting = _sum_of_report(message, operator)
+        else:
+            total = wire.sum_of(message, operator)
+    except MessageError as error:
+        raise Refused(Reason.CONTRADICTION, str(error)) from error
+    cell, believed = cell_of_message(device.name, message.time, now, settings)
+    mark = replay.mark_of(data[-signed.MAC_BYTES :].tobytes())
+    return Arrival(
+        message.device,
+        message.boot,
+        message.sequence,
+        mark,
+        cell,
+        believed,
+        message.rows,
+        message.saturated,
+        total,
+        setting,
+    )
+
+
+def _sum_of_report(message: wire.Message, operator: SketchOperator) -> tuple[npt.NDArray[np.int64], tuple[int, int]]:
+    report = as_report(message)
+    if max(report.entries) >> 1 >= operator.n_measurements:
+        raise MessageError(f"{message.name}: expected measurements below {operator.n_measurements}.")
+    total = np.zeros(operator.n_measurements, np.int64)
+    for entry in report.entries:
+        total[entry >> 1] += 1 - 2 * (entry & 1)
+    return total, (report.kept, len(report.entries))

@@ -1,0 +1,183 @@
+"""Whole sketches, each under a name: a part counts once, and can be replaced or withdrawn as long as it is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from qckm.collector.database import Database
+from qckm.collector.refusals import Reason, Refused
+from qckm.collector.windows import Cell, show_time
+from qckm.errors import QckmError
+from qckm.sketch import Sketch, SketchOperator, files
+
+KEPT, CLOSED, WITHDRAWN = "kept", "closed", "withdrawn"
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A sketch that somebody sent."""
+
+    name: str
+    cell: Cell
+    sketch: Sketch
+    data: bytes  # as the store keeps it
+    sender: str
+    replace: bool = False
+
+    @property
+    def digest(self) -> bytes:
+        """What tells it from a part of other content."""
+        return hashlib.sha256(self.data).digest()
+
+
+def read_sketch(data: bytes, operator: SketchOperator) -> Sketch:
+    """Return the sketch of a file's bytes, if it can be added to those of a store."""
+    try:
+        sketch = files.loads(data)
+    except QckmError as error:
+        raise Refused(Reason.DAMAGED, str(error)) from error
+    if sketch.operator.fingerprint != operator.fingerprint:
+        raise Refused(
+            Reason.OPERATOR,
+            f"Expected a sketch of the operator {operator.fingerprint[:16]}, got one of "
+            f"{sketch.operator.fingerprint[:16]}: sketch with the operator of GET /v1/operator.",
+        )
+    if not sketch.exact or sketch.private:
+        what = "private noise" if sketch.private else "real-valued weights"
+        raise Refused(
+            Reason.CONTRADICTION, f"Expected sums of whole rows, which can be taken out again exactly, got {what}."
+        )
+    try:
+        operator.empty() + sketch
+    except QckmError as error:  # columns of other names
+        raise Refused(Reason.OPERATOR, str(error)) from error
+    return sketch
+
+
+def put(db: Database, part: Part, now: int) -> Literal["accepted", "repeated", "replaced"]:
+    """Count a part within a transaction of the caller's, unless it has been counted before."""
+    # Whoever comes second waits here for the first.
+    new = db.execute(
+        "INSERT INTO parts (name, grp, start, span, state, digest, rows, sender, received, sketch) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING",
+        (part.name, *_key(part.cell), KEPT, part.digest, part.sketch.count, part.sender, now, part.data),
+    )
+    if new:
+        _write_sum(db, part.cell, _lock_sum(db, part.cell, part.sketch.operator) + part.sketch)
+        if _has_closed(db, part.cell):  # later than all others: it counts, but cannot be taken out either
+            db.execute("UPDATE parts SET state = ?, sketch = NULL WHERE name = ?", (CLOSED, part.name))
+        return "accepted"
+    found = _locked(db, part.name)
+    assert found is not None
+    old, state, digest, _ = found
+    if state != WITHDRAWN and digest == part.digest:
+        return "repeated"
+    if not part.replace:
+        if state == WITHDRAWN:
+            raise Refused(
+                Reason.WITHDRAWN,
+                f"{part.name} was withdrawn, and stays so: send it as another part, or with replace=true.",
+            )
+        raise Refused(
+            Reason.PART_EXISTS,
+            f"{part.name} is there with other content: send this as another part, or with replace=true.",
+        )
+    if state == CLOSED:
+        raise _closed(part.name, old)
+    db.execute(
+        "UPDATE parts SET grp = ?, start = ?, span = ?, state = ?, digest = ?, rows = ?, sender = ?, received = ?, "
+        "sketch = ? WHERE name = ?",
+        (*_key(part.cell), KEPT, part.digest, part.sketch.count, part.sender, now, part.data, part.name),
+    )
+    for cell in sorted({old, part.cell}):
+        rebuild(db, cell, part.sketch.operator)
+    return "replaced"
+
+
+def withdraw(db: Database, name: str, operator: SketchOperator, sender: str, now: int) -> int:
+    """Take a part out of its window, exactly; return how many rows it had."""
+    found = _locked(db, name)
+    if found is None or found[1] == WITHDRAWN:
+        raise Refused(Reason.NOT_FOUND, f"{name}: no such part, or it was withdrawn before.")
+    cell, state, _, rows = found
+    if state == CLOSED:
+        raise _closed(name, cell)
+    db.execute("UPDATE parts SET state = ?, sketch = NULL WHERE name = ?", (WITHDRAWN, name))
+    rebuild(db, cell, operator)
+    note_withdrawal(db, {"part": name}, rows, sender, now)
+    return rows
+
+
+def note_withdrawal(db: Database, what: dict[str, Any], rows: int, sender: str, now: int) -> None:
+    """Keep a note of what was taken out."""
+    db.execute(
+        "INSERT INTO withdrawals (id, at, what, rows, sender) VALUES (?, ?, ?, ?, ?)",
+        (uuid.uuid4().hex, now, json.dumps(what), rows, sender),
+    )
+
+
+def rebuild(db: Database, cell: Cell, operator: SketchOperator) -> None:
+    """Make the sum of a window anew from the parts in it, all of which are kept: nothing of others is left in it."""
+    _lock_sum(db, cell, operator)
+    if _has_closed(db, cell):
+        raise _closed("The window", cell)
+    total = sum_of_parts(db, cell, operator)
+    if total.count:
+        _write_sum(db, cell, total)
+    else:
+        db.execute("DELETE FROM part_sums WHERE grp = ? AND start = ? AND span = ?", _key(cell))
+
+
+def sum_of_parts(db: Database, cell: Cell, operator: SketchOperator) -> Sketch:
+    """Return the sum of the parts of a window that are kept."""
+    total = operator.empty()
+    for (data,) in db.rows(
+        "SELECT sketch FROM parts WHERE grp = ? AND start = ? AND span = ? AND state = ? ORDER BY name",
+        (*_key(cell), KEPT),
+    ):
+        total = total + files.loads(bytes(data))
+    return total
+
+
+def _lock_sum(db: Database, cell: Cell, operator: SketchOperator) -> Sketch:
+    """Return the sum of the parts of a window, which nobody else changes before the transaction ends."""
+    db.execute(
+        "INSERT INTO part_sums (grp, start, span, rows, sketch) VALUES (?, ?, ?, 0, ?) "
+        "ON CONFLICT (grp, start, span) DO NOTHING",
+        (*_key(cell), files.dumps(operator.empty())),
+    )
+    found = db.one(f"SELECT sketch FROM part_sums WHERE grp = ? AND start = ? AND span = ?{db.for_update}", _key(cell))
+    assert found is not None
+    return files.loads(bytes(found[0]))
+
+
+def _write_sum(db: Database, cell: Cell, total: Sketch) -> None:
+    db.execute(
+        "UPDATE part_sums SET rows = ?, sketch = ? WHERE grp = ? AND start = ? AND span = ?",
+        (total.count, files.dumps(total), *_key(cell)),
+    )
+
+
+def _locked(db: Database, name: str) -> tuple[Cell, str, bytes, int] | None:
+    found = db.one(f"SELECT grp, start, span, state, digest, rows FROM parts WHERE name = ?{db.for_update}", (name,))
+    return None if found is None else (Cell(*found[:3]), found[3], bytes(found[4]), found[5])
+
+
+def _has_closed(db: Database, cell: Cell) -> bool:
+    match = "grp = ? AND start = ? AND span = ? AND state = ?"
+    return db.one(f"SELECT 1 FROM parts WHERE {match}", (*_key(cell), CLOSED)) is not None
+
+
+def _closed(name: str, cell: Cell) -> Refused:
+    return Refused(
+        Reason.CLOSED,
+        f"{name}: the sketches of parts of {show_time(cell.start)} are not kept any more: it cannot be taken out.",
+    )
+
+
+def _key(cell: Cell) -> tuple[Any, ...]:
+    return cell.group, cell.start, cell.span

@@ -1,0 +1,240 @@
+"""A collector at work: what its doors (HTTP, MQTT) share, and what it does on its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from qckm.collector import messages, schema, upkeep
+from qckm.collector.counting import Outcome
+from qckm.collector.database import Database
+from qckm.collector.decoding import Decoder
+from qckm.collector.group_commit import Committer
+from qckm.collector.limits import Limits
+from qckm.collector.messages import Arrival
+from qckm.collector.metrics import Metrics
+from qckm.collector.refusals import Reason, Refused, Unavailable
+from qckm.collector.senders import Directory, stamp_of
+from qckm.collector.settings import HOUR, Settings
+from qckm.sketch import SketchOperator
+
+log = logging.getLogger("qckm.collector")
+T = TypeVar("T")
+# How many messages are looked at before other requests get their turn.
+_TURN = 50
+# Seconds between looks for new tokens and devices that strangers can bring about.
+_SOON = 0.1
+# The text of a refusal that is kept, as an example.
+_WORDS = 300
+
+
+@dataclass
+class Service:
+    """One collector: its store, who may send, what waits to be written, and its numbers."""
+
+    address: str
+    settings: Settings
+    operator: SketchOperator
+    directory: Directory = field(default_factory=Directory)
+    metrics: Metrics = field(default_factory=Metrics)
+    _looked: float = 0.0
+    _look: asyncio.Task[None] | None = None
+    _refused: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
+    _local: threading.local = field(default_factory=threading.local)
+
+    @classmethod
+    def open(cls, address: str, settings: Settings, operator: SketchOperator | None = None) -> Service:
+        """Open a store, and make it if it is new: then it needs an operator."""
+        db = Database(address)
+        try:
+            return cls(address, settings, schema.prepare(db, operator, settings))
+        finally:
+            db.close()
+
+    async def start(self) -> None:
+        """Begin to work; to be called within the event loop."""
+        self.committer = Committer(self.address, self.settings, self._observe)
+        self.committer.start()
+        self.decoder = Decoder()
+        self.message_limits = Limits(self.settings.messages_per_second, "messages")
+        self.failures = Limits(self.settings.failures_per_second, "failed attempts")
+        self._readers = ThreadPoolExecutor(2, "qckm-read")
+        await self._refresh()
+        self.every(1.0, self._refresh)
+        self.every(1.0, self._write_refusals)
+        self.every(60.0, self._keep_up)
+
+    async def stop(self) -> None:
+        """End: what was taken is written first."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        with contextlib.suppress(Unavailable):
+            await self._write_refusals()
+        await self.committer.stop()
+        self._readers.shutdown()
+
+    def every(self, seconds: float, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Do something again and again; what goes wrong is logged, and it is done again."""
+
+        async def again() -> None:
+            while True:
+                await asyncio.sleep(seconds)
+                try:
+                    await work()
+                except Unavailable as error:
+                    log.warning("the store is not available", extra={"error": str(error)})
+                except Exception:
+                    log.exception("a fault in periodic work")
+
+        self._tasks.append(asyncio.create_task(again()))
+
+    async def read(self, question: Callable[[Database], T]) -> T:
+        """Ask the store something, in another thread, of one state of it."""
+
+        def ask() -> T:
+            if not hasattr(self._local, "db"):
+                self._local.db = Database(self.address)
+            with self._local.db.reading() as db:
+                return question(db)
+
+        return await asyncio.get_running_loop().run_in_executor(self._readers, ask)
+
+    async def check_messages(self, data: bytes, sender: str) -> list[Arrival | Refused]:
+        """Return the messages of some bytes, each right in itself or refused."""
+        found = await self._check(data)
+        strangers = any(isinstance(each, Refused) and each.reason is Reason.UNKNOWN_DEVICE for each in found)
+        if strangers and await self.look_again():
+            found = await self._check(data)
+        for each in found:
+            if isinstance(each, Refused):
+                # The sender is whoever brought it: a name that a forger has written in must not stand for the device.
+                self.note_refusal(each, sender)
+        return found
+
+    async def _check(self, data: bytes) -> list[Arrival | Refused]:
+        now, found = int(time.time()), list[Arrival | Refused]()
+        for number, each in enumerate(messages.split(memoryview(data))):
+            if number % _TURN == _TURN - 1:
+                await asyncio.sleep(0)
+            try:
+                if isinstance(each, Refused):
+                    raise each
+                found.append(messages.check(each, self.directory.devices, self.operator, self.settings, now))
+            except Refused as error:
+                found.append(error)
+        return found
+
+    async def count(self, checked: Sequence[Arrival | Refused]) -> list[Outcome | Refused]:
+        """Count messages; return, when that is on the disk, what became of each."""
+        arrivals = [each for each in checked if isinstance(each, Arrival)]
+        outcomes = iter(await self.committer.count(arrivals)) if arrivals else iter(())
+        results: list[Outcome | Refused] = []
+        rows = 0
+        for each in checked:
+            if isinstance(each, Refused):
+                results.append(each)
+                continue
+            outcome = next(outcomes)
+            if isinstance(outcome, Reason):
+                refused = Refused(outcome, f"{each.name}: {_WHY.get(outcome, outcome)}")
+                self.note_refusal(refused, self._name_of(each.device))
+                results.append(refused)
+            else:
+                rows += each.rows * outcome
+                results.append(outcome)
+        for name, count in (("accepted", results.count(True)), ("repeated", results.count(False))):
+            self.metrics.messages.labels(name).inc(count)
+        self.metrics.messages.labels("refused").inc(len(results) - results.count(True) - results.count(False))
+        self.metrics.rows.inc(rows)
+        return results
+
+    def _name_of(self, number: int) -> str:
+        device = self.directory.devices.get(number)
+        return device.name if device else "unknown"
+
+    def note_refusal(self, error: Refused, sender: str) -> None:
+        """Remember that something was refused; it is written to the store now and then."""
+        self.metrics.refused.labels(error.reason.value).inc()
+        times, _ = self._refused.get((sender, error.reason.value), (0, ""))
+        self._refused[sender, error.reason.value] = times + 1, str(error)[:_WORDS]
+
+    async def _write_refusals(self) -> None:
+        if not self._refused:
+            return
+        noted, self._refused, now = self._refused, {}, int(time.time())
+
+        def write(db: Database) -> None:
+            db.many(
+                "INSERT INTO refusals (sender, reason, times, last, words) VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT (sender, reason) DO UPDATE SET times = refusals.times + excluded.times, "
+                "last = excluded.last, words = excluded.words",
+                [(*key, times, now, words) for key, (times, words) in sorted(noted.items())],
+            )
+
+        try:
+            await self.committer.do(write)
+        except Unavailable:
+            for key, (times, words) in noted.items():
+                self._refused[key] = self._refused.get(key, (0, ""))[0] + times, words
+            raise
+
+    def _observe(self, seconds: float, count: int) -> None:
+        self.metrics.commits.observe(seconds)
+        if count:
+            self.metrics.batch.observe(count)
+        self.metrics.waiting.set(self.committer.waiting_messages)
+
+    async def look_again(self) -> bool:
+        """Look whether somebody unknown has been made known meanwhile; all who ask at the same time share one look."""
+        stamp = self.directory.stamp
+        if self._look is None or self._look.done():
+
+            async def look() -> None:
+                await asyncio.sleep(max(0.0, self._looked + _SOON - time.monotonic()))
+                await self._refresh()
+
+            self._look = asyncio.create_task(look())
+        await asyncio.shield(self._look)
+        return self.directory.stamp != stamp
+
+    async def _refresh(self) -> None:
+        """Look whether tokens or devices were made or revoked."""
+        self._looked = time.monotonic()
+        if await self.read(stamp_of) != self.directory.stamp or not self.directory.stamp:
+            db = Database(self.address)
+            try:
+                self.directory = await asyncio.get_running_loop().run_in_executor(self._readers, Directory.load, db)
+            finally:
+                db.close()
+
+    async def _keep_up(self) -> None:
+        def work() -> None:
+            db, now = Database(self.address), int(time.time())
+            try:
+                if upkeep.is_due(db, "upkeep", now, HOUR):
+                    days = upkeep.roll_up(db, self.operator, self.settings, now)
+                    closed = upkeep.close_parts(db, self.settings, now)
+                    gone = upkeep.forget_windows(db, self.settings, now)
+                    log.info("upkeep", extra={"days_made": days, "parts_closed": closed, "windows_forgotten": gone})
+            finally:
+                db.close()
+
+        await asyncio.get_running_loop().run_in_executor(self._readers, work)
+
+
+_WHY = {
+    Reason.CONFLICT: "another message of the same number was counted: the device restarts without a new boot number, "
+    "or two share a key.",
+    Reason.TOO_OLD: "older than the numbers that are remembered: whether it was counted is not known.",
+    Reason.OLD_BOOT: "of a start before those that are remembered: whether it was counted is not known.",
+    Reason.UNKNOWN_DEVICE: "no such device, or it was revoked.",
+}

@@ -1,0 +1,57 @@
+"""The integers of an operator: frequencies and dither."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from qckm.common.arrays import Array
+from qckm.common.values import Value
+from qckm.errors import OperatorError
+from qckm.kernels.reference import CODE_LIMIT, TURN
+from qckm.operator.structured import StructuredCodes
+
+
+@dataclass(frozen=True, eq=False)
+class InlineCodes(Value):
+    """Frequencies and dither.
+
+    Parameters
+    ----------
+    frequency_codes : ndarray of int16, shape (n, m), or StructuredCodes
+    dither_codes : ndarray of int32, shape (m,)
+        In 2**24ths of a turn.
+    """
+
+    frequency_codes: npt.NDArray[np.int16] | StructuredCodes
+    dither_codes: npt.NDArray[np.int32]
+
+    def __post_init__(self) -> None:
+        codes, dither = self.frequency_codes, self.dither_codes
+        if isinstance(codes, np.ndarray) and (codes.dtype != np.int16 or (codes < -CODE_LIMIT).any()):
+            raise OperatorError(f"Expected frequency codes as int16 from {-CODE_LIMIT} to {CODE_LIMIT}.")
+        if dither.dtype != np.int32 or (dither < 0).any() or (dither >= TURN).any():
+            raise OperatorError("Expected dither codes as int32 within one turn, 0 to 2**24 - 1.")
+        n, m = codes.shape
+        if dither.shape != (m,):
+            raise OperatorError(f"Expected dither ({m},) for frequencies ({n}, {m}), got {dither.shape}.")
+        for array in (codes, dither):
+            array.setflags(write=False)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, m)."""
+        n, m = self.frequency_codes.shape
+        return int(n), int(m)
+
+    def to_bytes(self) -> bytes:
+        """Return the integers, little-endian, one array after the other."""
+        codes = self.frequency_codes
+        arrays: list[tuple[Array, str]] = [(self.dither_codes, "<i4")]
+        if isinstance(codes, StructuredCodes):
+            arrays = [(codes.packed_signs(), "u1"), (codes.factors, "<i4"), (codes.radii, "<i4"), *arrays]
+        else:
+            arrays = [(codes, "<i2"), *arrays]
+        return b"".join(array.astype(kind).tobytes() for array, kind in arrays)
