@@ -92,6 +92,8 @@ def read(data):
     if "c" in sections:
         found["column_sums"], at = signed(sections["c"], 0, n)
         found["column_squares"], at = whole(sections["c"], at, n)
+    if "p" in sections:
+        found["parts"] = list(struct.unpack(f"<{len(sections['p']) // 8}Q", sections["p"]))
     if "b" in sections:
         size = (2 * n + 7) // 8
         known = int.from_bytes(sections["b"][:size], "little")

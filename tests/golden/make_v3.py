@@ -30,6 +30,7 @@ def sketches():
         "v3-forgotten": seen - one_bit.sketch(ROWS[3:]),
         "v3-no-bounds": replace(seen, operator=public, skipped=3).without_bounds(),
         "v3-private": private,
+        "v3-parts": one_bit.sketch(ROWS[:3], part="berlin/2026-11-16") + one_bit.sketch(ROWS[3:], part="größe"),
     }
 
 

@@ -127,11 +127,11 @@ def test_without_bounds_nothing_brings_them_back():
 
 def test_bounds_that_are_not_known_are_looked_for_around_the_mean():
     rng = np.random.default_rng(5)
-    sketch = OP.sketch(rng.normal(size=(1000, 3)))
+    sketch = OP.sketch(rng.normal(size=(2000, 3)) / 10)
     lower, upper = sketch.without_bounds().coded_bounds
     deviation = np.sqrt(sketch.column_variances)
-    np.testing.assert_allclose(lower, sketch.column_means - 10 * deviation)
-    np.testing.assert_allclose(upper, sketch.column_means + 10 * deviation)
+    np.testing.assert_allclose(lower, sketch.column_means - 32 * deviation)
+    np.testing.assert_allclose(upper, sketch.column_means + 32 * deviation)
     few = OP.sketch([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]]).without_bounds()  # two rows are a deviation from their mean
     np.testing.assert_allclose(few.coded_bounds, [[0, 0, 0], [2, 0, 0]])
     bits = OP.pool(OP.encode(np.eye(3)))

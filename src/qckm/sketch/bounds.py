@@ -26,8 +26,9 @@ _GRAINS = 4096
 # A bound that is further out, in grains from the origin, is infinitely far out in a file: codes end at 2**15 steps.
 _FURTHEST = 1 << 60
 # Without bounds, columns are looked for within so many standard deviations of their mean. The centre of a cluster that
-# has a share w of the rows is within sqrt(1/w − 1) of them, whatever the rows are: here, of 1 % or more.
-_DEVIATIONS = 10.0
+# has a share w of the rows is within sqrt(1/w − 1) of them, whatever the rows are: here, of 0.1 % or more. On three
+# real sets (mnist, skin, walking; two seeds), 10 and 32 decode as well as known bounds do; with 4, one run loses 15 %.
+_DEVIATIONS = 32.0
 
 
 def of_no_rows(n: int) -> Bounds:
@@ -58,7 +59,7 @@ def left_after(whole: Bounds, part: Bounds, operator: Operator) -> Bounds:
 def within_reach(sketch: Sketch) -> Bounds:
     """Return where rows lie as they were coded: the bounds as a file has them, within the operator's reach.
 
-    Where a bound is not known, it is 10 standard deviations from the column's mean, if that is known, but no further
+    Where a bound is not known, it is 32 standard deviations from the column's mean, if that is known, but no further
     than the public ranges, if there are any, and than the reach.
     """
     operator = sketch.operator

@@ -20,13 +20,14 @@ from qckm.errors import FileError
 from qckm.sketch import bounds, operator_sections
 from qckm.sketch.column_sums import ColumnSums
 from qckm.sketch.ledger import Ledger
+from qckm.sketch.parts import Parts
 from qckm.sketch.sketch import Sketch
 from qckm.sketch.sketch_operator import SketchOperator
 
 MAGIC, VERSION = foreign_files.SKETCH, 3
 START = struct.Struct("<8sI")  # magic, version: the same in every version
 CHECKSUM = 16  # bytes of a SHA-256
-LEDGER, SUMS, BOUNDS, COLUMNS = b"L", b"S", b"b", b"c"
+LEDGER, SUMS, BOUNDS, COLUMNS, PARTS = b"L", b"S", b"b", b"c", b"p"
 # What people call the sections, for `qckm info`.
 _CALLED = {
     operator_sections.INLINE: "frequencies",
@@ -36,6 +37,7 @@ _CALLED = {
     BOUNDS: "bounds",
     COLUMNS: "column sums",
     operator_sections.NAMES: "column names",
+    PARTS: "parts",
     operator_sections.RANGES: "ranges",
 }
 _INTEGERS, _REALS = range(2)
@@ -70,10 +72,11 @@ def loads(data: bytes) -> Sketch:
     if BOUNDS in found:
         ends = bounds.loads(Cursor(found[BOUNDS]), operator)
     column_sums = _read_columns(Cursor(found[COLUMNS]), operator.n_features) if COLUMNS in found else None
-    sketch = Sketch(operator, bounds=ends, ledger=ledger, column_sums=column_sums, **numbers)
+    parts = Parts.loads(Cursor(found[PARTS])) if PARTS in found else Parts()
+    sketch = Sketch(operator, bounds=ends, ledger=ledger, column_sums=column_sums, parts=parts, **numbers)
     sketch.require_consistent()
     written = _sections_of(sketch)
-    if any(found.get(tag) != written.get(tag) for tag in (LEDGER, SUMS, BOUNDS, COLUMNS)):
+    if any(found.get(tag) != written.get(tag) for tag in (LEDGER, SUMS, BOUNDS, COLUMNS, PARTS)):
         raise FileError("The sums are not written as the format says.")
     return sketch
 
@@ -121,6 +124,7 @@ def _sections_of(sketch: Sketch) -> dict[bytes, bytes]:
     if sketch.ledger is not None:
         facts = sketch.ledger.as_facts() | (sketch.ledger.spending_facts() or {})
         found[LEDGER] = json.dumps(facts, sort_keys=True, separators=(",", ":")).encode("ascii")
+    found[PARTS] = sketch.parts.dumps()
     return {tag: content for tag, content in found.items() if content}
 
 

@@ -16,6 +16,7 @@ from qckm.errors import DecodeError, MergeError, SketchError
 from qckm.sketch import bounds as ends
 from qckm.sketch.column_sums import ColumnSums, add_known, know_different, subtract_known
 from qckm.sketch.ledger import Ledger
+from qckm.sketch.parts import NO_PARTS, Parts
 
 if TYPE_CHECKING:
     from qckm.sketch.sketch_operator import SketchOperator
@@ -52,6 +53,8 @@ class Sketch(Value):
         the sum then.
     ledger : Ledger, optional
         Of a private sketch (`qckm.privacy.release`): the noise in it, and what was spent. Its bounds are public ranges.
+    parts : Parts
+        The names of the parts that were added up, where they had some: none of them is added twice.
     column_sums : ColumnSums, optional
         The sums of the columns and of their squares, where they are known of all rows: of bits, of real weights, of
         rows on a GPU and of private sketches they are not.
@@ -77,6 +80,7 @@ class Sketch(Value):
     weighted: int | float = 0
     ledger: Ledger | None = None
     column_sums: ColumnSums | None = None
+    parts: Parts = NO_PARTS
 
     def __post_init__(self) -> None:
         if self.total.dtype not in (np.int64, np.float64):
@@ -121,7 +125,7 @@ class Sketch(Value):
     def coded_bounds(self) -> tuple[Floats, Floats]:
         """The bounds of what was measured: those seen, within `operator.reach`, where clipped rows were put.
 
-        Those that are not known are 10 standard deviations from the mean, where that is known, within the operator's
+        Those that are not known are 32 standard deviations from the mean, where that is known, within the operator's
         public ranges, where it has some, and its reach.
         """
         return ends.within_reach(self) if self.count else self.bounds
@@ -146,6 +150,16 @@ class Sketch(Value):
         Decoding then knows of the columns' whereabouts what their means and variances tell.
         """
         return replace(self, bounds=ends.unknown(self.operator.n_features)) if self.count else self
+
+    def as_part(self, name: str) -> Sketch:
+        """Return the same sketch under a name, such as "berlin/2026-11-16": what is added under it counts once."""
+        if self.parts:
+            raise SketchError(f"Expected a sketch without names, got one of {len(self.parts)} part(s).", about="parts")
+        return replace(self, parts=Parts.named(name))
+
+    def without_parts(self) -> Sketch:
+        """Return the same sketch without the names of its parts: nothing is checked then."""
+        return replace(self, parts=NO_PARTS)
 
     def require_consistent(self) -> None:
         """Refuse a sum that no rows have: nothing right can be decoded from it, and no file of it would be read."""
@@ -187,6 +201,7 @@ class Sketch(Value):
             or self.weighted
             or not (lower <= upper).all()
             or self.column_sums
+            or self.parts
         ):
             raise SketchError("Expected of a private sketch integers, a count >= 1, public ranges and no other notes.")
 
@@ -230,9 +245,9 @@ class Sketch(Value):
         operator = other.operator if self.operator.feature_names is None else self.operator
         count, saturated = self.count + other.count, self.saturated + other.saturated
         notes = (self.skipped + other.skipped, self.weighted + other.weighted, self._merged_ledger(other))
-        column_sums = add_known(self, other)
+        column_sums, parts = add_known(self, other), self.parts + other.parts
         try:
-            return Sketch(operator, self.total + other.total, count, saturated, bounds, *notes, column_sums)
+            return Sketch(operator, self.total + other.total, count, saturated, bounds, *notes, column_sums, parts)
         except SketchError as error:
             raise error.within("Cannot add these sketches", MergeError) from error
 
@@ -253,6 +268,7 @@ class Sketch(Value):
                 "Cannot subtract private sketches, or from them: what is left would show a row beneath known noise. "
                 "Subtract the exact sketches, and release what is left."
             )
+        parts = self.parts - other.parts
         total, count = self.total - other.total, self.count - other.count
         exact = self.exact and other.exact
         nothing = 0 if exact else _NOTHING * self.count  # of rounded sums, hardly anything is nothing
@@ -261,14 +277,14 @@ class Sketch(Value):
         if count <= nothing:
             if exact and (total.any() or know_different(self, other)):
                 raise MergeError("Cannot forget rows that were never added: the sums differ though the counts do not.")
-            return Sketch.zero(self.operator)
+            return replace(Sketch.zero(self.operator), parts=parts)
         saturated, skipped = self.saturated - other.saturated, max(0, self.skipped - other.skipped)
         # Files of version 2 know only whether any rows had weights.
         weighted = min(max(self.weighted - other.weighted, 0), count)
         if not exact:
             saturated = min(max(saturated, 0), count)
         bounds = ends.left_after(self.bounds, other.bounds, self.operator)
-        notes = (skipped, weighted, None, subtract_known(self, other))
+        notes = (skipped, weighted, None, subtract_known(self, other), parts)
         left = Sketch(self.operator, total, count, saturated, bounds, *notes)
         try:
             left.require_consistent()

@@ -51,7 +51,12 @@ class SketchOperator(ConstructedOperator):
         return Sketch.zero(self)
 
     def sketch(
-        self, X: object, sample_weight: object = None, n_jobs: int | None = None, device: str | None = None
+        self,
+        X: object,
+        sample_weight: object = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
+        part: str | None = None,
     ) -> Sketch:
         """Sketch rows X: (rows, n): the sum of their contributions, in one pass, a bounded number of rows at a time.
 
@@ -69,11 +74,16 @@ class SketchOperator(ConstructedOperator):
         device : {"auto", "cpu", "cuda", "cuda:1", …}, optional
             Where rows of this process are sketched: "cuda" copies them to a GPU. Rows with real weights are always
             summed by the CPU. The result does not depend on it, but for `column_sums`, which a GPU does not make.
+        part : str, optional
+            A name for these rows, such as "berlin/2026-11-16". A sum knows its parts: none is added twice, and none is
+            taken out that is not there.
 
         Returns
         -------
         Sketch
         """
+        if part is not None:
+            return self.sketch(X, sample_weight, n_jobs, device).as_part(part)
         gpu = current_gpu() if device is None else parse_device(device)
         if engine_rows.engine_of(X):
             partitions = engine_rows.open_held(X, sample_weight=sample_weight)

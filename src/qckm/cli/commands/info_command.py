@@ -79,6 +79,7 @@ def sketch_facts(sketch: Sketch) -> dict[str, object]:
     (lower, upper), (least, greatest) = sketch.bounds, sketch.operator.reach
     return {
         "rows": sketch.count,
+        "parts": len(sketch.parts) or None,
         **({} if sketch.ledger is None else {"privacy": sketch.ledger.in_words()}),
         "skipped": sketch.skipped,
         "saturated": sketch.saturated,

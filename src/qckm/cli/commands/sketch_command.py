@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from typing import Any
 
@@ -15,6 +16,12 @@ from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.paths import Output
 from qckm.common.text import format_duration
 from qckm.sketch import Sketch, checkpoints, files
+from qckm.sketch.parts import id_of
+
+_OWN_OPERATOR = (
+    "its operator was drawn for this sketch: it merges with no other, unless that is made with --operator {path}. For "
+    "sketches that merge, draw one operator first (`qckm operator`) and use it everywhere"
+)
 
 
 @click.command()
@@ -64,6 +71,7 @@ def command(
     \b
     Examples:
       qckm sketch 'part*.parquet' --operator fleet.qckm -o out.qckm --resume
+      qckm sketch today.csv --operator fleet.qckm --part berlin/2026-11-16 -o berlin.qckm
       qckm sketch 'part*.parquet' --scale 2 --frequencies 500 --seed 1 -o out.qckm
       qckm sketch logs.csv.gz --columns bytes,seconds -k 20 --standardize -o out.qckm
       qckm sketch today.parquet --operator fleet.qckm --send https://collector:8321 --part berlin/2026-11-16
@@ -73,11 +81,13 @@ def command(
     Killed or stopped, the same command with --resume goes on where it was, and gives the same bytes.
     """
     sending.require_part(send, part)
+    if part is not None:
+        id_of(part)  # refused before hours of reading, if it is no name
     task = SketchTask.of(data, clusters, output, options_of_task)
     if task.operator_file is None and clusters is None and None in (task.plan.scale, task.plan.n_frequencies):
         raise click.UsageError("Give the number of clusters (-k), or --scale and --frequencies, or --operator FILE.")
     target = "" if send and output is None else sketch_io.sketch_output(output)
-    if every and send:
+    if every and (send or part):
         raise click.UsageError("Snapshots are not parts: each would count what the one before has counted.")
     if every and target == "-":
         raise click.UsageError("Snapshots need a name: -o snapshot.qckm, or -o 'snapshots/{time}.qckm'.")
@@ -114,6 +124,8 @@ def command(
     for remark in remarks_in_words(done.remarks):
         console.say(f"warning: {remark}")
     summaries.remark(done.sketch, console)
+    if task.operator_file is None and target != "-":
+        console.say(_OWN_OPERATOR.format(path=shlex.quote(name())))
     words = summaries.summary(done.sketch, size, done.source.n_bytes)
     console.say(
         f"{name() if target not in ('', '-') else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}"
@@ -125,8 +137,9 @@ Where = tuple[str | None, str | None, str | None]  # --send, --part and --outbox
 
 
 def _deliver(sketch: Sketch, target: str, where: Where, console: Console) -> int:
-    """Write a sketch, send it, or both; return its size."""
+    """Write a sketch under its name, send it, or both; return its size."""
     url, part, outbox = where
+    sketch = sketch if part is None else sketch.as_part(part)
     size = sketch_io.write_sketch(sketch, target) if target else len(files.dumps(sketch))
     if url is not None and part is not None:
         sending.send_part(url, part, files.dumps(sketch), outbox, False, console)
@@ -140,6 +153,8 @@ def _sketch_by_engine(of_engine: EngineTask, target: str, task: SketchTask, wher
     for remark in remarks_in_words(done.remarks):
         console.say(f"warning: {remark}")
     summaries.remark(done.sketch, console)
+    if task.operator_file is None and target not in ("", "-"):
+        console.say(_OWN_OPERATOR.format(path=shlex.quote(target)))
     words = summaries.summary(done.sketch, size, None)
     console.say(
         f"{target if target not in ('', '-') else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}"
