@@ -20,6 +20,7 @@ Topic = Literal[
     "model",
     "operator",
     "output",
+    "parts",
     "public operator",
     "sketch",
     "standardize",
@@ -148,6 +149,10 @@ class SaturationWarning(UserWarning):
 
 class UncountedWarning(UserWarning):
     """Some messages or reports could not be counted, and are not in the sketch."""
+
+
+class PartsWarning(UserWarning):
+    """A sum has more parts than it keeps the names of."""
 
 
 class DriftWarning(UserWarning):
