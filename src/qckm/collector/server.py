@@ -12,6 +12,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from qckm.collector.http_api import make_app
+from qckm.collector.mqtt import Broker, Subscriber
 from qckm.collector.service import Service
 
 log = logging.getLogger("qckm.collector")
@@ -33,20 +34,26 @@ class Address:
         return f"{'https' if self.certificate else 'http'}://{host}:{self.port}"
 
 
-def serve(service: Service, address: Address, broker: str = "") -> None:
+def serve(service: Service, address: Address, broker: Broker | None = None) -> None:
     """Serve until SIGTERM or Ctrl-C, HTTP and what comes from a broker."""
     with contextlib.suppress(KeyboardInterrupt):  # after a graceful end, uvicorn raises again what ended it
         make_server(service, address, broker).run()
 
 
-def make_server(service: Service, address: Address, broker: str = "") -> uvicorn.Server:
+def make_server(service: Service, address: Address, broker: Broker | None = None) -> uvicorn.Server:
     """Return a server that is to be run."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await service.start()
+        subscriber = None
+        if broker is not None:
+            subscriber = service.subscriber = Subscriber(broker, service, str(address.port))
+            subscriber.start()
         log.info("listening", extra={"url": address.url})
         yield
+        if subscriber is not None:
+            await subscriber.stop()
         await service.stop()
         log.info("stopped")
 

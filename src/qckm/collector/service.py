@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from qckm.collector import messages, schema, upkeep
 from qckm.collector.counting import Outcome
@@ -24,6 +24,9 @@ from qckm.collector.refusals import Reason, Refused, Unavailable
 from qckm.collector.senders import Directory, stamp_of
 from qckm.collector.settings import HOUR, Settings
 from qckm.sketch import SketchOperator
+
+if TYPE_CHECKING:
+    from qckm.collector.mqtt import Subscriber
 
 log = logging.getLogger("qckm.collector")
 T = TypeVar("T")
@@ -44,11 +47,13 @@ class Service:
     operator: SketchOperator
     directory: Directory = field(default_factory=Directory)
     metrics: Metrics = field(default_factory=Metrics)
+    subscriber: Subscriber | None = None
     _looked: float = 0.0
     _look: asyncio.Task[None] | None = None
     _refused: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
-    _local: threading.local = field(default_factory=threading.local)
+    _local: threading.local = field(default_factory=threading.local)  # each thread that reads has a connection
+    _reading: list[Database] = field(default_factory=list)
 
     @classmethod
     def open(cls, address: str, settings: Settings, operator: SketchOperator | None = None) -> Service:
@@ -81,6 +86,8 @@ class Service:
             await self._write_refusals()
         await self.committer.stop()
         self._readers.shutdown()
+        for db in self._reading:
+            db.close()
 
     def every(self, seconds: float, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Do something again and again; what goes wrong is logged, and it is done again."""
@@ -103,6 +110,7 @@ class Service:
         def ask() -> T:
             if not hasattr(self._local, "db"):
                 self._local.db = Database(self.address)
+                self._reading.append(self._local.db)
             with self._local.db.reading() as db:
                 return question(db)
 
