@@ -13,7 +13,9 @@ from starlette.applications import Starlette
 
 from qckm.collector.http_api import make_app
 from qckm.collector.mqtt import Broker, Subscriber
+from qckm.collector.page_api import Latest, routes
 from qckm.collector.service import Service
+from qckm.collector.watching import watch
 
 log = logging.getLogger("qckm.collector")
 
@@ -46,6 +48,8 @@ def make_server(service: Service, address: Address, broker: Broker | None = None
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await service.start()
+        app.state.latest = Latest(service)
+        service.every(10.0, lambda: watch(service))
         subscriber = None
         if broker is not None:
             subscriber = service.subscriber = Subscriber(broker, service, str(address.port))
@@ -58,8 +62,9 @@ def make_server(service: Service, address: Address, broker: Broker | None = None
         log.info("stopped")
 
     options: dict[str, Any] = {"ssl_certfile": address.certificate, "ssl_keyfile": address.key}
+    app = make_app(service, routes(), lifespan)
     config = uvicorn.Config(
-        make_app(service, [], lifespan),
+        app,
         host=address.host,
         port=address.port,
         log_config=None,
@@ -71,4 +76,5 @@ def make_server(service: Service, address: Address, broker: Broker | None = None
         h11_max_incomplete_event_size=64 << 10,
         **options,
     )
-    return uvicorn.Server(config)
+    server = app.state.server = uvicorn.Server(config)
+    return server
