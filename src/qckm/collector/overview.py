@@ -7,6 +7,8 @@ import time
 from collections import defaultdict
 from typing import Any
 
+import numpy as np
+
 import qckm
 from qckm.collector import sums, watching
 from qckm.collector.database import Database
@@ -119,6 +121,15 @@ def _drifts(db: Database, now: int) -> list[dict[str, Any]]:
     return found
 
 
+def _same_clusters(model: dict[str, Any], centers: list[list[float]]) -> list[int] | None:
+    """Return which of some centres each cluster of a model is: the nearest, if no two are near the same one."""
+    ours, others = (np.array(points) / model["units"] for points in (model["centers"], centers))
+    if ours.shape != others.shape:
+        return None
+    nearest = [int(((others - center) ** 2).sum(axis=1).argmin()) for center in ours]
+    return nearest if len(set(nearest)) == len(nearest) else None
+
+
 def _clusters(db: Database) -> dict[str, Any] | None:
     """Return the centroids that are watched, and their weights in each window since they were found."""
     known = db.one("SELECT created, model FROM models WHERE key = 'watch'")
@@ -129,11 +140,9 @@ def _clusters(db: Database) -> dict[str, Any] | None:
     weights = []
     for start, text in db.rows("SELECT start, result FROM drifts WHERE grp = '' ORDER BY start"):
         told = json.loads(text).get("explanation")
-        if told and told["centers"] == model["centers"]:
-            shares = [
-                None if change is None else max(0.0, share + change)
-                for share, change in zip(told["weights"], told["weight_changes"], strict=True)
-            ]
+        order = _same_clusters(model, told["centers"]) if told else None
+        if told and order:
+            shares = [max(0.0, told["weights"][i] + (told["weight_changes"][i] or 0.0)) for i in order]
             weights.append({"start": start, "weights": shares})
     return {
         "created": known[0],

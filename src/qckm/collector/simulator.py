@@ -26,11 +26,12 @@ from qckm.sketch import SketchOperator, files
 
 _CLUSTERS = 5
 _HALLS = ("aachen", "bergen", "cork")
-_ROWS, _ROWS_OF_A_SHOP = 40, 2000
+# Rows of a message of the past, of a live one, and of a shop's day, at most.
+_ROWS, _LIVE_ROWS, _ROWS_OF_A_SHOP = 400, 5, 4000
 _BATCH = 200
 _REPEATED, _FORGED = 0.05, 0.002
 # How often a device sends: in the past every so many hours, at night less; live every so many seconds.
-_EVERY, _LIVE_EVERY = 3, 20
+_EVERY, _LIVE_EVERY = 3, 30
 
 
 class Teller(Protocol):
@@ -42,7 +43,7 @@ class Teller(Protocol):
 
 @dataclass(frozen=True)
 class World:
-    """Where rows come from: clusters that all places share, in proportions of their own, which may change."""
+    """Where rows come from: clusters, in proportions that may change."""
 
     operator: SketchOperator
     seed: int = 0
@@ -53,9 +54,9 @@ class World:
         n = self.operator.n_features
         object.__setattr__(self, "centers", self.operator.origin + 3 * units * rng.normal(size=(_CLUSTERS, n)))
 
-    def rows(self, rng: np.random.Generator, count: int, place: str, changed: bool = False) -> Floats:
-        """Draw rows of a place; where something has changed, one kind has become rare and another frequent."""
-        shares = np.random.default_rng([self.seed, *place.encode()]).dirichlet(np.full(_CLUSTERS, 8.0))
+    def rows(self, rng: np.random.Generator, count: int, changed: bool = False) -> Floats:
+        """Draw rows; where something has changed, one kind has become rare and another frequent."""
+        shares = np.random.default_rng(self.seed).dirichlet(np.full(_CLUSTERS, 8.0))
         if changed:
             shares[0], shares[1] = shares[0] + 0.8 * shares[1], 0.2 * shares[1]
         units = self.operator.units * (self.operator.scale or 1.0)
@@ -91,9 +92,9 @@ class Fleet:
         self.boot, self.sequences = now, dict.fromkeys(names, 0)
         self.rows = 0
 
-    def message(self, device: Device, at: int, changed: bool) -> bytes:
-        """Return a device's next message."""
-        rows = self.world.rows(self.rng, _ROWS, device.name.split("/")[0], changed)
+    def message(self, device: Device, at: int, count: int, changed: bool) -> bytes:
+        """Return a device's next message, of so many rows."""
+        rows = self.world.rows(self.rng, count, changed)
         sequence = self.sequences[device.name]
         self.sequences[device.name] += 1
         self.rows += len(rows)
@@ -112,7 +113,7 @@ class Fleet:
     def send_shops(self, day: int) -> None:
         """Send each shop's file of a day."""
         for shop in self.shops:
-            rows = self.world.rows(self.rng, int(self.rng.integers(_ROWS_OF_A_SHOP // 2, _ROWS_OF_A_SHOP)), shop)
+            rows = self.world.rows(self.rng, int(self.rng.integers(_ROWS_OF_A_SHOP // 2, _ROWS_OF_A_SHOP)))
             self.rows += len(rows)
             self.client.put_part(f"{shop}/{show_time(day)}", files.dumps(self.operator.sketch(rows)))
 
@@ -122,22 +123,20 @@ class Fleet:
         for day in range(today - days * DAY, today, DAY):
             self.send_shops(day)
             for hour in range(24):
-                at, some = day + hour * HOUR, self.devices[hour % _EVERY :: _EVERY]
-                busy = [
-                    device for device in some if self.rng.random() < 0.6 + 0.4 * np.sin((hour - 7) / 24 * 2 * np.pi)
-                ]
-                self.send([self.message(device, at, self._changed(device, at, today)) for device in busy])
+                at, awake = day + hour * HOUR, (0.6 + 0.4 * np.sin((hour - 7) / 24 * 2 * np.pi)) / _EVERY
+                busy = [device for device in self.devices if self.rng.random() < awake]
+                self.send([self.message(device, at, _ROWS, self._changed(device, at, today)) for device in busy])
             yield show_time(day)
 
     def live(self, seconds: float) -> None:
-        """Send as time goes by, each device three times a minute, until so many seconds have passed."""
+        """Send as time goes by, each device twice a minute, until so many seconds have passed."""
         today = int(time.time()) // DAY * DAY
         until, turn = time.monotonic() + seconds, 0
         while time.monotonic() < until:
             began = time.monotonic()
             some = self.devices[turn % _LIVE_EVERY :: _LIVE_EVERY]
             now = int(time.time())
-            self.send([self.message(device, now, self._changed(device, now, today)) for device in some])
+            self.send([self.message(device, now, _LIVE_ROWS, self._changed(device, now, today)) for device in some])
             turn += 1
             time.sleep(max(0.0, min(began + 1, until) - time.monotonic()))
 

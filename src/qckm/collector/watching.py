@@ -1,7 +1,7 @@
 """Each window that has ended is compared with those before it, once, by whichever collector comes first.
 
 The reference are the windows before, up to seven, but none before the last drift: what has changed is the new normal.
-All groups together are compared by clusters, too, whose centroids stay until one has moved or a new one has come.
+All groups together are compared by clusters, too, whose centroids stay until one has moved far or a new one has come.
 The level is shared: of all groups of a window, one or more give a false alarm as rarely as the level says.
 """
 
@@ -32,6 +32,8 @@ ALL = ""  # the group of all groups
 _GRACE = 600
 _WINDOWS_BEFORE = 7
 _LEAST_ROWS = 500
+# From here on, clusters are found anew: one has moved by half its deviation, or a new one has a hundredth of the rows.
+_ELSEWHERE = {"move": 0.5, "new": 0.01}
 # How far back windows are compared, and how many in a round.
 _BACK, _AT_ONCE = 30, 500
 
@@ -130,8 +132,10 @@ async def _model(service: Service, due: Due) -> bytes:
     before = await service.read(last)
     known = await service.read(lambda db: db.one("SELECT model FROM models WHERE key = 'watch'"))
     explanation = json.loads(before[0]).get("explanation") if before else None
-    kinds = {cause["kind"] for cause in explanation["causes"]} if explanation else set()
-    if known is not None and not kinds & {"move", "new"}:
+    causes = explanation["causes"] if explanation else []
+    if known is not None and not any(
+        cause["size"] >= _ELSEWHERE[cause["kind"]] for cause in causes if cause["kind"] in _ELSEWHERE
+    ):
         return bytes(known[0])
     model = await service.decoder.model(due.before, service.settings.clusters)
     now = int(time.time())

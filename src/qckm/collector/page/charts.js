@@ -17,6 +17,8 @@ const count = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
+const pvalue = (p) => (p < 1e-300 ? "p < 1e-300" : `p = ${p.toPrecision(2)}`);
+
 /** A window's time, in UTC, as windows are. */
 function when(start, span) {
   const text = new Date(start * 1000).toISOString();
@@ -116,7 +118,7 @@ function driftStrip(drifts, span, slots, now) {
     const cells = drifts.filter((drift) => drift.group === group).map((drift) => {
       const slot = (drift.start - first) / span;
       const compared = drift.pvalue !== null;
-      const words = `${group || "all"}, ${when(drift.start, span)}: ${!compared ? "not compared" : drift.drifted ? "drift" : "no drift"}${compared ? `, p = ${drift.pvalue.toPrecision(2)}` : ""}`;
+      const words = `${group || "all"}, ${when(drift.start, span)}: ${!compared ? "not compared" : drift.drifted ? "drift" : "no drift"}${compared ? `, ${pvalue(drift.pvalue)}` : ""}`;
       const kind = !compared ? "none" : drift.drifted ? "drifted" : "alike";
       return make("rect", { class: `mark ${kind}`, x: slot * 20 + 1, y: 0, width: 17, height: 14, rx: 2, tabindex: drift.drifted ? 0 : undefined }, make("title", {}, words));
     });

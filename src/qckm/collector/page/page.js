@@ -67,14 +67,14 @@ function showDrift(found) {
   draw("drift", shown, () => {
     if (!shown.length) return make("p", { class: "soft" }, "No window has been compared yet: the first comparison needs two that have ended.");
     const news = shown.filter((drift) => drift.drifted).reverse().slice(0, 12);
-    const items = news.map((drift) => make("li", {}, make("b", { class: "bad" }, drift.group || "all"), ` ${when(drift.start, drift.span)}: `, drift.words.length ? drift.words.join("; ") : `p = ${drift.pvalue.toPrecision(2)}`));
+    const items = news.map((drift) => make("li", {}, make("b", { class: "bad" }, drift.group || "all"), ` ${when(drift.start, drift.span)}: `, drift.words.length ? drift.words.slice(0, 3).join("; ") : pvalue(drift.pvalue)));
     return [driftStrip(shown, span, slots, found.now), news.length ? make("ul", { class: "news", tabindex: 0 }, items) : make("p", { class: "soft" }, "No drift in these windows.")];
   });
 }
 
 function showClusters(found) {
   const { clusters, operator } = found;
-  draw("clusters", clusters, () => {
+  draw("clusters", [clusters, $("clusters").clientWidth], () => {
     if (!clusters) return make("p", { class: "soft" }, "Clusters are found when the first windows have been compared.");
     const names = clusters.weights.map((_, number) => `cluster ${number}`);
     const windows = clusters.over_time.map(({ start, weights }) => ({ start, rows: Object.fromEntries(weights.map((weight, number) => [names[number], weight || 0])) }));
@@ -89,15 +89,15 @@ function showClusters(found) {
     ];
     const rows = clusters.centers.map((center, number) => ({ center, number }));
     const parts = [make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Centroids" }, table(columns, rows))];
-    if (windows.length > 1) parts.push(shareChart(windows, names));
+    if (windows.length > 1) parts.push(shareChart(windows, names, Math.max(300, $("clusters").clientWidth)));
     if (verdict) parts.push(make("p", { class: "soft" }, verdict));
     return parts;
   });
 }
 
 /** Shares over windows, as bands; there is one for each cluster, in the order of the table. */
-function shareChart(windows, names) {
-  const width = 600, height = 130, step = width / windows.length;
+function shareChart(windows, names, width) {
+  const height = 150, step = width / windows.length;
   const parts = windows.flatMap(({ start, rows }, at) => {
     let sum = 0;
     const total = Object.values(rows).reduce((a, b) => a + b, 0) || 1;
@@ -107,7 +107,7 @@ function shareChart(windows, names) {
       return make("rect", { class: "mark", x: at * step + 1, y, width: step - 2, height: Math.max(0, share * (height - 18) - 0.5), fill: COLORS[number % COLORS.length] }, make("title", {}, `${when(start, 86400)}, ${name}: ${percent(share)}`));
     });
   });
-  const labels = windows.map(({ start }, at) => (windows.length < 10 || at % 3 === 0 ? make("text", { x: (at + 0.5) * step, y: height - 3, "text-anchor": "middle" }, when(start, 86400).slice(5)) : null));
+  const labels = windows.map(({ start }, at) => (step > 60 || at % Math.ceil(60 / step) === 0 ? make("text", { x: (at + 0.5) * step, y: height - 3, "text-anchor": "middle" }, when(start, 86400).slice(5)) : null));
   return make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Shares of the clusters over windows" }, parts, labels);
 }
 
@@ -222,7 +222,7 @@ for (const button of document.querySelectorAll("[data-series]")) {
     if (latest) showRows(latest);
   });
 }
-addEventListener("resize", () => latest && showRows(latest));
+addEventListener("resize", () => latest && show(latest));
 $("filter").addEventListener("input", () => latest && showSenders(latest));
 if (token) run();
 else askForToken("not connected");
