@@ -41,14 +41,6 @@ def _opened(store: str) -> Iterator[Database]:
         db.close()
 
 
-def first_token(store: str, now: int) -> str | None:
-    """Make a token with all rights, if there is none yet; return its secret."""
-    with _opened(store) as db:
-        if db.one("SELECT 1 FROM tokens") is not None:
-            return None
-        return senders.create_token(db, "first", senders.RIGHTS, ["*"], now)
-
-
 @click.group()
 def token() -> None:
     """Make, list and revoke tokens: what senders and readers show to a collector."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 import tomllib
 from collections.abc import Callable
 from dataclasses import fields
@@ -98,7 +97,7 @@ def command(
     service = Service.open(store, Settings(**settings), operator)
     address = server.Address(host, port, certificate, private_key)
     console = Console()
-    secret = collect_admin.first_token(store, int(time.time()))
+    secret = service.first_token
     if secret:
         console.say("The first token, with all rights; it is not shown again:")
         console.say(f"  {secret}")
