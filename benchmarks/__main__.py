@@ -8,7 +8,18 @@ from pathlib import Path
 
 from benchmarks.machine import describe
 
-QUESTIONS = ("one_bit", "exponential", "threads", "pool", "structured", "octaves", "memory", "waiting", "end_to_end")
+QUESTIONS = (
+    "one_bit",
+    "exponential",
+    "threads",
+    "pool",
+    "structured",
+    "octaves",
+    "memory",
+    "waiting",
+    "end_to_end",
+    "sizes",
+)
 RESULTS = Path(__file__).parent / "results"
 
 

@@ -165,7 +165,7 @@ def read(path: Path) -> list[Line]:
 def fill(text: str, figures: list[str]) -> str:
     """Return a page with figures between its marks."""
     before, rest = text.split(BEGIN)
-    _, after = rest.split(END)
+    _, after = rest.split(END, 1)
     return f"{before}{BEGIN}\n\n" + "\n".join(figures) + f"\n\n{END}{after}"
 
 

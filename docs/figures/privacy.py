@@ -84,3 +84,26 @@ def guide() -> str:
     results = privacy_table.RESULTS
     lines, audit = (privacy_table.read(results / f"{name}.csv") for name in ("privacy", "privacy_audit"))
     return "\n".join(privacy_table.everything(lines, audit))
+
+
+def shops() -> str:
+    """Return what noise of each shop costs beside one noise for all and none."""
+    rows = read_csv("experiments/results/privacy_shops.csv")
+    lines = []
+    for point in dict.fromkeys(row["point"] for row in rows):
+        own = where(rows, point=point)
+        cells = [_shop_cell(where(own, noise=noise)) for noise in ("none", "central", "shops")]
+        unsure = [
+            str(sum(row["converged"] != "True" for row in where(own, noise=noise))) for noise in ("central", "shops")
+        ]
+        name = KINDS.get(point, "K = n = 10 Gaussians")
+        count = int(own[0]["rows"])
+        digits = [f"{value:,}".replace(",", " ") for value in (count, count // 40)]
+        lines.append([name, *digits, str(len({row["seed"] for row in own})), *cells, " / ".join(unsure)])
+    header = ["data", "rows", "per shop", "runs", "no noise", "one release", "40 releases", "flagged: one / 40"]
+    return table(header, sorted(lines, key=lambda line: (line[0].startswith("K"), line)))
+
+
+def _shop_cell(rows: list[Row]) -> str:
+    ratios = column(rows, "sse_ratio")
+    return f"{statistics.median(ratios):.3f} ({max(ratios):.3f})"

@@ -11,15 +11,14 @@ K = 10
 
 
 def files(*features: str) -> str:
-    """Return the sums' and the file's size for some numbers of features, at the default m = 5nK."""
+    """Return the sums' and the file's size for some numbers of features, at the default m = 5nK and 10⁵ rows."""
     rows = []
     for n in map(int, features):
         m = max(100, 5 * n * K)
         operator = qckm.SketchOperator.draw(n, m, 1.0, frequencies="dense", random_state=0)
-        sketch = operator.sketch(np.zeros((1, n)))
-        rows.append(
-            [str(n), f"{m:,}".replace(",", " "), _size(sketch.total.nbytes), _size(len(qckm.files.dumps(sketch)))]
-        )
+        sketch = operator.sketch(np.random.default_rng(0).normal(size=(1000, n)), np.full(1000, 100))
+        parts = qckm.files.sizes(qckm.files.dumps(sketch))
+        rows.append([str(n), f"{m:,}".replace(",", " "), _size(parts["sums"]), _size(sum(parts.values()))])
     return table(["n", "m", "sums", "file"], rows)
 
 

@@ -20,6 +20,7 @@ Topic = Literal[
     "model",
     "operator",
     "output",
+    "parts",
     "public operator",
     "sketch",
     "standardize",
@@ -144,6 +145,14 @@ class SampleLostWarning(UserWarning):
 
 class SaturationWarning(UserWarning):
     """Some rows lie farther from the operator's origin than can be coded, and were clipped."""
+
+
+class UncountedWarning(UserWarning):
+    """Some messages or reports could not be counted, and are not in the sketch."""
+
+
+class PartsWarning(UserWarning):
+    """A sum has more parts than it keeps the names of."""
 
 
 class DriftWarning(UserWarning):

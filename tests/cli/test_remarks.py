@@ -88,4 +88,4 @@ def test_a_summary_says_what_was_written_where_and_whether_to_believe_it(folder,
     assert "sum of squared distances (SSE) about" in verdict
     assert "±" in verdict
     _, _, err = qckm_("merge", "s.qckm", "s.qckm", "-o", "all.qckm")
-    assert err.startswith("all.qckm: 6,000 rows, columns a, b, in ")
+    assert "all.qckm: 6,000 rows, columns a, b, in " in err

@@ -53,4 +53,4 @@ def test_only_what_is_between_the_marks_of_the_guide_is_replaced():
     filled = privacy_table.fill(page, ["| figures |"])
     assert privacy_table.fill(filled, ["| figures |"]) == filled
     assert filled.split(privacy_table.BEGIN)[0] == page.split(privacy_table.BEGIN)[0]
-    assert filled.split(privacy_table.END)[1] == page.split(privacy_table.END)[1]
+    assert filled.split(privacy_table.END, 1)[1] == page.split(privacy_table.END, 1)[1]

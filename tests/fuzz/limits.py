@@ -16,7 +16,8 @@ USUAL = Limits()
 
 # The targets, and how many of 20 inputs each gets: a CSV text, which is read in six ways, takes as long as ten others.
 SHARES = {
-    "sketch_files": 4,
+    "sketch_files": 3,
+    "old_sketch_files": 1,
     "checkpoints": 2,
     "models": 4,
     "messages": 3,

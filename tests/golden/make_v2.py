@@ -7,10 +7,19 @@ import numpy as np
 from make_v1 import ROWS, operator
 
 from qckm.sketch.ledger import Ledger
+from qckm.sketch.spending import Spent
 
 HERE = Path(__file__).parent
 LEDGER = Ledger(
-    2025.0, 9.0, 0.0243, None, 1e-6, "gaussian", "add-remove", 2, ("00112233445566aa",), ("ffeeddccbbaa9988",)
+    2025.0,
+    9.0,
+    (Spent(0.0, 0.0, 0.0243),),
+    1e-6,
+    "gaussian",
+    "add-remove",
+    2,
+    ("00112233445566aa",),
+    ("ffeeddccbbaa9988",),
 )
 
 

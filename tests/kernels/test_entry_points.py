@@ -109,11 +109,17 @@ class Case:
         return X, reference.measure(phases, self.table, self.paired), clipped
 
 
+def prepared(core, spec):
+    kernel = ctypes.c_void_p()
+    assert core.qckm_prepare(ctypes.byref(spec), ctypes.byref(kernel)) == 0
+    return kernel
+
+
 @pytest.mark.parametrize("seed", range(CASES))
 def test_sums_and_bits_of_anything(core, seed):
     case = Case(np.random.default_rng(seed))
     rng, measurements = case.rng, case.m * (case.paired + 1)
-    kernel = core.qckm_prepare(ctypes.byref(case.spec()))
+    kernel = prepared(core, case.spec())
     X, contributions, clipped = case.expected()
     weights = rng.integers(0, 9, case.rows) if rng.random() < 0.4 else None
     total = Guarded((measurements,), np.int64)
@@ -149,7 +155,7 @@ def test_the_first_row_that_is_not_finite_is_found(core, seed):
         return  # whole numbers are finite
     bad = np.unique(case.rng.integers(0, case.rows, 3))
     case.X[bad, case.rng.integers(0, case.n)] = case.rng.choice([np.nan, np.inf, -np.inf])
-    kernel = core.qckm_prepare(ctypes.byref(case.spec()))
+    kernel = prepared(core, case.spec())
     weights = case.rng.integers(0, 2, case.rows) if seed % 2 else None  # a row of weight 0 counts, too
     total, bounds = np.zeros(case.m * (case.paired + 1), np.int64), np.zeros((2, case.n))
     found = Totals(total.ctypes.data, bounds[0].ctypes.data, bounds[1].ctypes.data, 0, 0)

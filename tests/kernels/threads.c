@@ -50,7 +50,9 @@ static int agree(const qckm_spec *spec)
     static job alone, shared[THREADS];
     pthread_t threads[THREADS];
     int same = 1;
-    kernel = qckm_prepare(spec);
+    if (qckm_prepare(spec, &kernel)) {
+        abort();
+    }
     memset(&alone, 0, sizeof alone);
     memset(shared, 0, sizeof shared);
     alone.rows = ROWS;

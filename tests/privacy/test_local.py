@@ -39,15 +39,14 @@ def test_a_report_is_the_row_s_bit_or_its_opposite():
             assert entry == index << 1 | bits[index] ^ turned
 
 
-def test_debiasing_is_exact_in_expectation():
-    """The mean over all that a report can be, by its chances, is the row's own contribution, as a fraction."""
-    from fractions import Fraction
-
-    kept, M = keep_chance(1.0, 1), OP.n_measurements
-    chance = Fraction(kept, ALL)
-    for sign in (1, -1):
-        mean = Fraction(1, M) * (chance * sign + (1 - chance) * -sign)  # of one measurement
-        assert mean * Fraction(M) / Fraction(2 * kept - ALL, ALL) == sign
+@pytest.mark.parametrize("n_bits", [1, 3])
+def test_debiasing_is_exact_in_expectation(n_bits):
+    """What M·2³² reports of a row add up to on average is a whole number: debiased, the row's own contribution."""
+    kept, M = keep_chance(1.0, n_bits), OP.n_measurements
+    row = 1 - 2 * np.unpackbits(OP.encode(ROW[np.newaxis])[0], bitorder="little")[:M].astype(np.int64)
+    # A report chooses a measurement with the chance 1/M, s times, and tells its bit kept − turned times in 2³².
+    average = n_bits * (kept - (ALL - kept)) * row
+    assert debiased(OP, average, M * ALL, kept, n_bits).total.tolist() == (M * ALL * row).tolist()
 
 
 def test_the_known_variance_is_that_of_the_reports():
@@ -91,10 +90,8 @@ def test_a_report_is_counted_once():
 
 
 def test_reports_of_another_epsilon_or_operator_are_refused():
-    pool = LocalPool(OP)
-    pool.add(reports(1)[0])
-    with pytest.raises(MessageError, match="another ε"):
-        pool.add(LocalReporter(OP, 2.0, device=9).report(ROW))
+    with pytest.raises(MessageError, match="expected reports of ε = 1, got 2 "):
+        LocalPool(OP, epsilon=1.0).add(LocalReporter(OP, 2.0, device=9).report(ROW))
     other = qckm.SketchOperator.from_ranges([-5, -5], [5, 5], n_clusters=2, n_frequencies=10, octaves=1, random_state=1)
     with pytest.raises(MessageError, match="another operator"):
         LocalPool(other).add(reports(1)[0])

@@ -1,6 +1,6 @@
 """The noise is what it should be, and an audit from outside would notice if it were not.
 
-Draws come from the operating system, so that tests may fail by chance: each about once in 10⁵ runs, as said there. The
+Draws come from the operating system, so that tests may fail by chance: each once in 10⁵ runs or less. The
 same at 10⁶ draws and 10⁵ releases is in experiments/privacy_audit.py.
 """
 
@@ -17,6 +17,8 @@ from qckm.privacy.report import loads
 from qckm.privacy.sensitivity import Sensitivity
 
 DRAWS = 10_000
+# Of the audits' bounds: a claim that is just kept is called broken once in 10⁶ runs at most.
+SURE = 1 - 1e-6
 ONE = Sensitivity(l1=8, l2_squared=8, largest=1)
 
 
@@ -63,13 +65,13 @@ def test_an_audit_finds_no_more_than_epsilon(name):
     else:
         epsilon, delta = 2.0, 0.0
         mechanism = mechanisms.laplace(one, 1, False, epsilon)
-    assert audited_epsilon(outputs(mechanism, 0, 5000), outputs(mechanism, 1, 5000), delta) <= epsilon
+    assert audited_epsilon(outputs(mechanism, 0, 5000), outputs(mechanism, 1, 5000), delta, SURE) <= epsilon
 
 
 def test_the_audit_fails_where_noise_is_half_of_what_it_should_be():
     """Laplace noise, which a few thousand releases tell apart; Gaussian in experiments/privacy_audit.py."""
     planted = mechanisms.laplace(Sensitivity(l1=1, l2_squared=1, largest=1), 1, False, 2 * 2.0)
-    assert audited_epsilon(outputs(planted, 0, 5000), outputs(planted, 1, 5000), 0.0) > 2.0
+    assert audited_epsilon(outputs(planted, 0, 5000), outputs(planted, 1, 5000), 0.0, SURE) > 2.0
 
 
 OP = qckm.SketchOperator.from_ranges(
@@ -91,6 +93,6 @@ def local_rows():
 def test_the_audit_of_local_reports():
     zero, one = local_rows()
     reporter = LocalReporter(OP, epsilon=1.0)
-    assert 0.6 < audited_epsilon(reported(reporter, zero, 2000), reported(reporter, one, 2000), 0.0) <= 1.0
+    assert 0.4 < audited_epsilon(reported(reporter, zero, 2000), reported(reporter, one, 2000), 0.0, SURE) <= 1.0
     reporter.kept = round(2**32 * (1 - (1 - reporter.kept / 2**32) / 2))  # planted: turned around half as often
-    assert audited_epsilon(reported(reporter, zero, 2000), reported(reporter, one, 2000), 0.0) > 1.0
+    assert audited_epsilon(reported(reporter, zero, 2000), reported(reporter, one, 2000), 0.0, SURE) > 1.0

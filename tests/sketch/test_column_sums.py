@@ -5,7 +5,7 @@ import pytest
 
 import qckm
 from qckm.common import wide
-from qckm.errors import FileError, MergeError, SketchError
+from qckm.errors import MergeError, SketchError
 from qckm.kernels.portable import PortableSketcher
 from qckm.kernels.reference import code_rows
 from qckm.sketch import files
@@ -84,7 +84,7 @@ def test_a_release_has_none():
     released = qckm.privacy.release(exact, epsilon=1.0, delta=1e-6)
     assert exact.column_sums is not None
     assert released.column_sums is None
-    assert b"column_sums" not in files.dumps(released)
+    assert "column sums" not in files.sizes(files.dumps(released))
 
 
 def test_files_and_octaves_have_them():
@@ -116,13 +116,3 @@ def test_sums_that_no_rows_have_are_refused(change):
     object.__setattr__(wrong, "column_sums", ColumnSums(*parts))
     with pytest.raises(SketchError, match="columns"):
         files.dumps(wrong)
-
-
-def test_a_file_with_half_of_them_is_refused():
-    from test_extensions import changed
-
-    data = files.dumps(operator().sketch(rows()))
-    with pytest.raises(FileError):
-        files.loads(changed(data, lambda found: found[0]["arrays"].__setitem__(0, ["other", "<i8", [2, 3]])))
-    with pytest.raises(FileError):
-        files.loads(changed(data, lambda found: found[0]["arrays"].__setitem__(0, ["codes", "<f8", [2, 3]])))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from qckm.cli.output_files import writing
 from qckm.common.arrays import Array, Flags
+from qckm.common.csv_text import guarded, line
 from qckm.errors import SourceError
 
 ENDINGS = (".csv", ".parquet", ".arrow", ".feather")
@@ -37,7 +36,7 @@ def writing_columns(target: str, columns: Mapping[str, np.dtype[Any]], kept: Any
     whole = schema if kept is None else pa.schema([*kept, *schema])
     with contextlib.ExitStack() as stack:
         sink = stack.enter_context(pa.PythonFile(_Sink(stack.enter_context(writing(target))), mode="w"))
-        writer: Any = stack.enter_context(_writer(target, sink, whole))
+        writer: Any = stack.enter_context(_writer(target, sink, whole, kept))
 
         def write(batch: Sequence[Array], empty: Flags | None, kept: Any = None) -> None:
             mask = None if empty is None or not empty.any() else empty
@@ -48,7 +47,7 @@ def writing_columns(target: str, columns: Mapping[str, np.dtype[Any]], kept: Any
         yield write
 
 
-def _writer(target: str, sink: Any, schema: Any) -> Any:
+def _writer(target: str, sink: Any, schema: Any, kept: Any) -> Any:
     """Return what writes tables: by the name's ending; CSV on standard output."""
     import pyarrow as pa
     import pyarrow.csv as pacsv
@@ -59,36 +58,41 @@ def _writer(target: str, sink: Any, schema: Any) -> Any:
         return pq.ParquetWriter(sink, schema)
     if ending in (".arrow", ".feather"):
         return pa.ipc.new_file(sink, schema)
-    numbers = all(pa.types.is_integer(field.type) or pa.types.is_floating(field.type) for field in schema)
-    return pacsv.CSVWriter(sink, schema) if numbers else _TextWriter(sink, schema)
+    # Columns of ours alone, which are numbers, are written fast.
+    return pacsv.CSVWriter(sink, schema) if kept is None else _TextWriter(sink, schema)
 
 
 class _TextWriter:
-    """CSV in which text is in quotes where it has to be: pyarrow's has quotes around all of it."""
+    """CSV of columns of others: their texts and names are in quotes where they have to be, and no formulas."""
 
     def __init__(self, sink: Any, schema: Any) -> None:
-        self._sink, self._schema = sink, schema
-        self._write([schema.names])
+        self._sink = sink
+        self._write([list(map(guarded, schema.names))])
 
-    def _write(self, lines: Any) -> None:
-        text = io.StringIO(newline="")
-        csv.writer(text, lineterminator="\n").writerows(lines)
-        self._sink.write(text.getvalue().encode())
+    def _write(self, lines: Iterable[Iterable[str | None]]) -> None:
+        self._sink.write("".join(line([cell or "" for cell in cells]) for cells in lines).encode())
 
     def write_table(self, table: Any) -> None:
-        import pyarrow as pa
-
-        try:
-            columns = [column.cast(pa.string()).to_pylist() for column in table.columns]
-        except (pa.ArrowException, NotImplementedError) as error:
-            raise SourceError(f"A CSV has no place for a column to keep: {error}. Write .parquet or .arrow.") from error
-        self._write(zip(*columns, strict=True))
+        self._write(zip(*map(_as_text, table.columns), strict=True))
 
     def __enter__(self) -> _TextWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
         """Do nothing: whoever opened the sink closes it."""
+
+
+def _as_text(column: Any) -> list[str | None]:
+    """Return the values of a column as texts, None where there is none."""
+    import pyarrow as pa
+
+    try:
+        texts: list[str | None] = column.cast(pa.string()).to_pylist()
+    except (pa.ArrowException, NotImplementedError) as error:
+        raise SourceError(f"A CSV has no place for a column to keep: {error}. Write .parquet or .arrow.") from error
+    if pa.types.is_primitive(column.type):  # numbers, times, truth: nothing that others wrote
+        return texts
+    return [text and guarded(text) for text in texts]
 
 
 class _Sink:

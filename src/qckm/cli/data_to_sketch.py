@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import click
@@ -45,6 +45,13 @@ class SketchTask:
     resume: bool
     checkpoint_every: float
     device: str = "cpu"
+    column_sums: bool = True
+    bounds: bool = True
+
+    def kept(self, sketch: Sketch) -> Sketch:
+        """Return a sketch with what is to be written of it."""
+        sketch = sketch if self.column_sums else sketch.without_column_sums()
+        return sketch if self.bounds else sketch.without_bounds()
 
     @classmethod
     def of(
@@ -111,7 +118,7 @@ def sketch_data(
     if start is None:
         start = State(planned.operator.empty())
     ready = time.perf_counter()
-    save = _saver(path, source, options)
+    save = _saver(path, source, options, task)
     state = _run(task, console, start, source, save, every, snapshot)
     source.require_unchanged()
     done = time.perf_counter()
@@ -162,12 +169,15 @@ def _run(
     return state
 
 
-def _saver(path: str | None, source: Source, options: dict[str, object]) -> Callable[[State], str] | None:
+def _saver(
+    path: str | None, source: Source, options: dict[str, object], task: SketchTask
+) -> Callable[[State], str] | None:
     if path is None:
         return None
 
     def save(state: State) -> str:
-        checkpoints.save(Checkpoint(state, source.stamps, options), path)
+        kept = replace(state, sketch=task.kept(state.sketch))
+        checkpoints.save(Checkpoint(kept, source.stamps, options), path)
         return path
 
     return save
@@ -198,6 +208,7 @@ def _options(task: SketchTask, operator: SketchOperator | None) -> dict[str, obj
         "header": task.text.header,
         # What is as it was before it could be said is not said: older checkpoints go on.
         **{name: value for name, value in asdict(task.text).items() if value != getattr(UNKNOWN, name)},
+        **{name: False for name in ("column_sums", "bounds") if not getattr(task, name)},
         "dtype": task.dtype,
         "on_bad": task.on_bad,
         "operator": None if operator is None else operator.fingerprint,

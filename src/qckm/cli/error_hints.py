@@ -21,6 +21,7 @@ HINTS: dict[Topic, str] = {
     "model": "`qckm fit` and `qckm decode` write models",
     "operator": "`qckm operator DATA -k K -o FILE`, then `qckm sketch --operator FILE` in every place",
     "output": "-o names the output",
+    "parts": "--no-parts, of `qckm merge` and `qckm subtract`, neither checks nor keeps names",
     "public operator": "`qckm operator --ranges FILE` makes one of public knowledge; or --operator-is-public",
     "standardize": "--standardize, where the operator is made",
     "sketch": "`qckm decode SKETCH -k K -o model.json` makes a model of it, `qckm info` shows what is in it",

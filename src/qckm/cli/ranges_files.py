@@ -6,6 +6,7 @@ import json
 from typing import NamedTuple
 
 from qckm.common.arrays import Floats
+from qckm.common.foreign_files import each_once
 from qckm.errors import OperatorError, SourceError
 from qckm.operator.arguments import as_ranges
 
@@ -24,7 +25,7 @@ def read_ranges(path: str) -> Ranges:
     with open(path, "rb") as file:
         data = file.read(_MOST_BYTES + 1)
     try:
-        found = json.loads(data[:_MOST_BYTES].decode(), object_pairs_hook=_once)
+        found = json.loads(data[:_MOST_BYTES].decode(), object_pairs_hook=each_once)
         pairs = list(found.values()) if isinstance(found, dict) else found
         if not isinstance(pairs, list) or not pairs:
             raise ValueError("no ranges")
@@ -41,9 +42,3 @@ def read_ranges(path: str) -> Ranges:
             f'{path}: expected ranges as JSON, such as {{"age": [0, 120], "income": [0, 1e6]}}: {error}'
         ) from error
     return Ranges(bounds, tuple(found) if isinstance(found, dict) else None)
-
-
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("a column is there twice")
-    return dict(pairs)

@@ -21,7 +21,9 @@ outbox_option = click.option(
 def part_options(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Give a verb --send, --part and --outbox."""
     send = click.option("--send", metavar="URL", help="Send the sketch to a collector; the token is QCKM_TOKEN's.")
-    part = click.option("--part", metavar="NAME", help="Its name, which counts once: berlin/2026-11-16.")
+    part = click.option(
+        "--part", metavar="NAME", help="A name for these rows, which count once under it: berlin/2026-11-16."
+    )
     return send(part(outbox_option(verb)))
 
 

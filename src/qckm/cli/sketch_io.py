@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Sequence
 
@@ -11,8 +12,18 @@ from qckm.cli.console import Console
 from qckm.cli.output_files import updating, write_bytes
 from qckm.cli.summaries import summary
 from qckm.common import foreign_files
+from qckm.common.digest import sha256
 from qckm.errors import QckmError
 from qckm.sketch import Sketch, SketchOperator, files
+from qckm.sketch.sections import VERSION
+
+parts_option = click.option(
+    "--parts/--no-parts",
+    "names",
+    default=True,
+    show_default=True,
+    help="Refuse a part (`qckm sketch --part`) that would count twice, or is not there; keep their names.",
+)
 
 
 def load_operator(path: str) -> SketchOperator:
@@ -22,11 +33,16 @@ def load_operator(path: str) -> SketchOperator:
 
 def read_sketch(path: str) -> Sketch:
     """Read a sketch file, what a collector answers to a URL, or standard input for "-"."""
+    return parse_sketch(read_data(path), "standard input" if path == "-" else path)
+
+
+def read_data(path: str) -> bytes:
+    """Return the bytes of such a sketch."""
     if is_collector_url(path):
         from qckm.collector import client  # what speaks HTTP takes its time to import
 
-        return parse_sketch(client.fetch(path), path)
-    return parse_sketch(sys.stdin.buffer.read(), "standard input") if path == "-" else files.load(path)
+        return client.fetch(path)
+    return sys.stdin.buffer.read() if path == "-" else files.read_bytes(path)
 
 
 def is_collector_url(path: str) -> bool:
@@ -55,26 +71,54 @@ def sketch_output(output: str | None) -> str:
 
 
 def fold(
-    paths: Sequence[str], operation: Callable[[Sketch, Sketch], Sketch], output: str | None, console: Console
+    paths: Sequence[str],
+    operation: Callable[[Sketch, Sketch], Sketch],
+    output: str | None,
+    console: Console,
+    names: bool = True,
 ) -> None:
-    """Fold sketches from the left, and write the result; it may take the place of one of them, whose lock is held."""
+    """Fold sketches from the left, and write the result; it may take the place of one of them, whose lock is held.
+
+    Without `names`, those of parts are neither checked nor kept.
+    """
     target = sketch_output(output)
     if paths.count("-") > 1:
         raise click.UsageError("Standard input can be read only once: give - once.")
     piped = sys.stdin.buffer.read() if "-" in paths else b""  # first: a pipe may take its time, others need the lock
-
-    def read(path: str) -> Sketch:
-        return parse_sketch(piped, "standard input") if path == "-" else read_sketch(path)
-
+    total: Sketch | None = None
+    older: list[str] = []
+    seen: dict[bytes, str] = {}
+    repeated: list[tuple[str, str]] = []
     with updating(target, console) as write:
-        total = read(paths[0])
-        for path in paths[1:]:
-            part = read(path)
+        for path in paths:
+            data, label = (piped, "standard input") if path == "-" else (read_data(path), path)
+            part = parse_sketch(data, label)
+            if files.version_of(data) < VERSION:
+                older.append(label)
+            # Of what is taken from a whole, the parts are compared with each other: all of it may be taken.
+            if part.count and not part.parts and (total is not None or operation is operator.add):
+                content = sha256(part.total.tobytes() + str(part.count).encode()).digest()
+                if content in seen:
+                    repeated.append((seen[content], label))
+                seen.setdefault(content, label)
+            part = part if names else part.without_parts()
             try:
-                total = operation(total, part)
+                total = part if total is None else operation(total, part)
             except QckmError as error:
                 raise error.within(path) from error
+        assert total is not None, "click asks for one sketch at least"
         data = files.dumps(total)
         write(data)
+    for first, second in repeated:
+        console.say(f"warning: {first} and {second} have the same content: were the same rows counted twice? {_NAMES}")
+    if older:
+        console.say(
+            f"{older[0]} is of an older file version; {'the output' if target == '-' else target} is of version "
+            f"{VERSION}, which older qckm cannot read"
+        )
     console.say(f"{target if target != '-' else 'sketch'}: {summary(total, len(data), None)}")
-    console.print_facts({"output": target, "rows": total.count, "skipped": total.skipped, "sketch_bytes": len(data)})
+    facts = {"output": target, "rows": total.count, "skipped": total.skipped, "parts": len(total.parts)}
+    console.print_facts({**facts, "sketch_bytes": len(data)})
+
+
+_NAMES = "Rows that are named (`qckm sketch --part`) are refused the second time."

@@ -36,12 +36,12 @@ def _furthest(sketch: Sketch) -> str:
     """Return which column reaches furthest beyond what is coded, where the sketch knows."""
     (least, greatest), (lower, upper) = sketch.operator.reach, sketch.bounds
     with np.errstate(over="ignore"):
-        beyond = np.maximum(least - lower, upper - greatest) / (greatest - least)
-    column = int(beyond.argmax())
-    if not beyond[column] > 0:
+        below, above = ((least - lower) / (greatest - least), (upper - greatest) / (greatest - least))
+    furthest = np.fmax(below, above)
+    if not (furthest > 0).any():  # or it is not known
         return ""
-    name = names_of(sketch)[column]
-    value = lower[column] if least[column] - lower[column] > upper[column] - greatest[column] else upper[column]
+    column = int(np.nanargmax(furthest))
+    name, value = names_of(sketch)[column], (lower if below[column] == furthest[column] else upper)[column]
     return f": column {name!r} reaches {value:.4g}, and {least[column]:.4g} to {greatest[column]:.4g} is coded"
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from qckm.common.arrays import Floats, Rows
 from qckm.kernels import library
-from qckm.kernels.library import NO_MEMORY, RowsAt
+from qckm.kernels.library import RowsAt
 from qckm.kernels.threads import Tasks, count_threads, share
 from qckm.sources.rows import require_finite
 
@@ -61,8 +61,7 @@ def _assign(rows: Rows, centers: Floats, labels: npt.NDArray[np.int32], squares:
     held, (K, n) = library.native(rows), centers.shape
     at = ctypes.byref(RowsAt.of(held))
     found = core.qckm_nearest(at, n, centers.ctypes.data, K, labels.ctypes.data, squares.ctypes.data)
-    if found == NO_MEMORY:
-        raise MemoryError("not enough memory to compare rows with centroids")
+    library.require_done(found, "compare rows with centroids")
     return not found
 
 

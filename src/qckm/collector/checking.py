@@ -12,6 +12,7 @@ from qckm.collector.database import Database
 from qckm.collector.windows import Cell, show_time
 from qckm.errors import QckmError
 from qckm.sketch import Sketch, SketchOperator, files
+from qckm.sketch.bounds import unknown
 
 
 def check(db: Database) -> Iterator[str]:
@@ -61,7 +62,7 @@ def _check_messages(db: Database, operator: SketchOperator) -> Iterator[str]:
     ):
         try:
             sums = np.frombuffer(bytes(total), "<i8").astype(np.int64)
-            Sketch(operator, sums, rows, saturated, operator.reach).require_consistent()
+            Sketch(operator, sums, rows, saturated, unknown(operator.n_features)).require_consistent()
         except (QckmError, ValueError) as error:
             yield f"{grp}, {show_time(start)}: messages: {error}"
     kept = db.one("SELECT coalesce(sum(rows), 0) FROM device_sums")

@@ -34,8 +34,11 @@ class Part:
         return hashlib.sha256(self.data).digest()
 
 
-def read_sketch(data: bytes, operator: SketchOperator) -> Sketch:
-    """Return the sketch of a file's bytes, if it can be added to those of a store."""
+def read_sketch(data: bytes, operator: SketchOperator, name: str) -> Sketch:
+    """Return the sketch of a file's bytes, if it can be added to those of a store under a name.
+
+    The store knows its parts by their names: those in the file are checked, and not kept.
+    """
     try:
         sketch = files.loads(data)
     except QckmError as error:
@@ -55,7 +58,12 @@ def read_sketch(data: bytes, operator: SketchOperator) -> Sketch:
         operator.empty() + sketch
     except QckmError as error:  # columns of other names
         raise Refused(Reason.OPERATOR, str(error)) from error
-    return sketch
+    if sketch.parts and (name not in sketch.parts or len(sketch.parts) > 1):
+        raise Refused(
+            Reason.CONTRADICTION,
+            f"Expected the part {name}, got a file that says it is another, or several: send it under its own name.",
+        )
+    return sketch.without_parts()
 
 
 def put(db: Database, part: Part, now: int) -> Literal["accepted", "repeated", "replaced"]:

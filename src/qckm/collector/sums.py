@@ -12,6 +12,7 @@ from qckm.collector.refusals import Reason, Refused
 from qckm.collector.windows import Cell, show_time
 from qckm.privacy.local import debiased
 from qckm.sketch import Sketch, SketchOperator, files
+from qckm.sketch.bounds import unknown
 
 _FOREVER = 1 << 62
 
@@ -69,7 +70,7 @@ def _of_messages(operator: SketchOperator, rows: list[tuple[Any, ...]]) -> Sketc
     total = np.zeros(operator.n_measurements, np.int64)
     for row in rows:
         total += np.frombuffer(bytes(row[2]), "<i8")
-    return Sketch(operator, total, count, saturated, operator.reach)
+    return Sketch(operator, total, count, saturated, unknown(operator.n_features))
 
 
 def private_sketch_of(db: Database, operator: SketchOperator, asked: Asked) -> Sketch:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 
-def sha256(data: bytes = b"") -> _Hash:
+def sha256(data: bytes | memoryview = b"") -> _Hash:
     """Begin a digest with some bytes."""
     import hashlib
 

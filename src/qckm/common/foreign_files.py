@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from qckm.errors import FileError, QckmError
 
@@ -48,3 +49,22 @@ def reading(label: str, expected: str = "", kind: type[QckmError] = FileError, a
         if isinstance(error, QckmError):
             words, about = str(error), error.about
         raise kind(f"{label}: {expected and f'expected {expected}: '}{words:.{_LONGEST}}{advice}", about) from error
+
+
+def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, if each of its keys is there once; for `json.loads`, which takes the last of several.
+
+    Examples
+    --------
+    >>> import json
+    >>> json.loads('{"a": 1, "a": 2}', object_pairs_hook=each_once)
+    Traceback (most recent call last):
+    ...
+    ValueError: a key is there twice: 'a'
+    """
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"a key is there twice: {key!r:.80}")
+        found[key] = value
+    return found

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qckm.common.arrays import Int64s
+from qckm.common.arrays import Array, Int64s
 
 _BITS = 32
 _MASK = (1 << _BITS) - 1
@@ -39,6 +39,20 @@ def add_shifted(numbers: Int64s, values: Int64s, shift: int) -> Int64s:
 def to_integers(numbers: Int64s) -> list[int]:
     """Return the numbers as Python has them, of any size."""
     return [(high << _BITS) + low for high, low in numbers.T.tolist()]
+
+
+def to_array(numbers: Int64s) -> Array:
+    """Return the numbers as one array, of int64 where they are small, else of Python's own."""
+    high, low = numbers
+    if len(high) and max(int(high.max()), -int(high.min())) >= 1 << (_BITS - 4):
+        return np.array(to_integers(numbers), object)
+    small: Int64s = (high << _BITS) + low
+    return small
+
+
+def from_array(values: Array) -> Int64s:
+    """Undo `to_array`; numbers of more than 95 bits are an `OverflowError`."""
+    return np.stack([(values >> _BITS).astype(np.int64), (values & _MASK).astype(np.int64)])
 
 
 def is_wide(numbers: Int64s, size: int) -> bool:

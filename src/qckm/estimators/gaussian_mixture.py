@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import DensityMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from qckm.common.arrays import Floats
@@ -16,6 +15,7 @@ from qckm.common.random import as_generator
 from qckm.decoding.mixture import COVARIANCE_TYPES, FittedMixture, choose_mixture_frequencies, fit_mixture
 from qckm.errors import RowsError
 from qckm.estimators.sketched import SketchedEstimator
+from qckm.estimators.validation import Count
 from qckm.models import Model
 from qckm.models.gaussian_density import GaussianDensity
 from qckm.planning.hints import Hints
@@ -88,7 +88,7 @@ class CompressiveGaussianMixture(DensityMixin, SketchedEstimator):
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012, scikit-learn's own convention
         **SketchedEstimator._parameter_constraints,
         "covariance_type": [StrOptions(set(COVARIANCE_TYPES))],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [Count()],
     }
 
     def __init__(

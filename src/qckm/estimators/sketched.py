@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +21,7 @@ from qckm.common.arrays import Floats
 from qckm.common.random import as_seed
 from qckm.decoding.decode import hints_of, require_sketch, warn_of_clipping
 from qckm.estimators.kept_rows import begin_sample, draw_pilot_of_rows, sample_like, stand_for
-from qckm.estimators.validation import validate_rows, validate_weights
+from qckm.estimators.validation import Count, validate_rows, validate_weights
 from qckm.operator.laws import LAWS, Law
 from qckm.operator.signatures import SIGNATURES, Signature
 from qckm.planning.hints import Hints
@@ -46,9 +46,9 @@ class SketchedEstimator(BaseEstimator):
     random_state: Any
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012, scikit-learn's own convention
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Count()],
         "signature": [StrOptions(set(SIGNATURES)), Signature, callable],
-        "n_frequencies": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_frequencies": [Count(), StrOptions({"auto"})],
         "scale": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "law": [StrOptions({"auto", *LAWS}), Law],
         "init": [StrOptions({"auto", "sketch"})],

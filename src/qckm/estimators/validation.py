@@ -18,16 +18,28 @@ from qckm.operator.signatures import SIGNATURES, Signature
 from qckm.planning.source_rows import is_in_files
 from qckm.sources.rows import as_rows, require_no_mask, undisguised
 
+
+class Count(Interval):
+    """A whole number from 1 on. True is none, though it is one to Python."""
+
+    def __init__(self) -> None:
+        super().__init__(Integral, 1, None, closed="left")
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Whether a value is such a number."""
+        return not isinstance(val, (bool, np.bool_)) and bool(super().is_satisfied_by(val))
+
+
 PARAMETERS: dict[str, list[Any]] = {
-    "n_clusters": [Interval(Integral, 1, None, closed="left")],
+    "n_clusters": [Count()],
     "signature": [StrOptions(set(SIGNATURES)), Signature, callable],
-    "n_frequencies": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    "n_frequencies": [Count(), StrOptions({"auto"})],
     "scale": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
     "law": [StrOptions({"auto", *LAWS}), Law],
     "decoder": [StrOptions(set(DECODERS))],
     "init": [StrOptions({"auto", "sketch", "pilot"}), "array-like"],
     "pilot": [StrOptions({"sample", "first"}), None],
-    "n_init": [Interval(Integral, 1, None, closed="left")],
+    "n_init": [Count()],
     "bounds": [tuple, list, np.ndarray, None],
     "device": [str],
     "compute_labels": ["boolean"],

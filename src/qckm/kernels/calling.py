@@ -17,7 +17,7 @@ _POINTER, _INT64, _DOUBLE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 
 
 class Struct(ctypes.Structure):
-    """A structure that keeps alive the arrays it points to."""
+    """A structure that keeps alive the arrays it points to; `_Waves` is decoder.h's qckm_waves."""
 
     def __init__(self, *values: float | npt.NDArray[Any]) -> None:
         self.held = [value for value in values if isinstance(value, np.ndarray)]
@@ -32,12 +32,14 @@ def fields(**kinds: str) -> list[tuple[str, Any]]:
 
 def call(name: str, *arguments: Any) -> None:
     """Call a function of the library, whose arguments are all pointers."""
+    for argument in arguments:
+        if isinstance(argument, Struct):
+            _require_size(type(argument))
     pointers = (
         _POINTER(argument.ctypes.data) if isinstance(argument, np.ndarray) else ctypes.byref(argument)
         for argument in arguments
     )
-    if _function(name)(*pointers):
-        raise MemoryError("not enough memory to decode")
+    library.require_done(_function(name)(*pointers), "decode")
 
 
 def floats(array: npt.NDArray[Any]) -> Floats:
@@ -49,3 +51,13 @@ def floats(array: npt.NDArray[Any]) -> Floats:
 def _function(name: str) -> Callable[..., int]:
     function: Callable[..., int] = getattr(library.load(), name)
     return function
+
+
+def c_name(kind: type[Struct]) -> str:
+    """Return what a structure is called in decoder.h."""
+    return f"qckm_{kind.__name__.strip('_').lower()}"
+
+
+@cache
+def _require_size(kind: type[Struct]) -> None:
+    library.require_size(library.load(), c_name(kind), kind)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from qckm.common.arrays import Bytes, Floats, Int64s
 from qckm.kernels import library, reference
-from qckm.kernels.library import DONE, NO_MEMORY, RowsAt, Spec, Totals
+from qckm.kernels.library import DONE, RowsAt, Spec, Totals
 from qckm.kernels.sketcher import Measurement, Summary
 from qckm.kernels.threads import Tasks, count_threads, share
 
@@ -124,9 +124,9 @@ class _Kernel:
             size=0 if isinstance(codes, np.ndarray) else codes.signs.shape[2],
             **{name: array.ctypes.data for name, array in held.items()},
         )
-        self._kernel = self._library.qckm_prepare(ctypes.byref(spec))
-        if not self._kernel:
-            raise MemoryError("not enough memory for the kernel of an operator")
+        self._kernel = ctypes.c_void_p()
+        made = self._library.qckm_prepare(ctypes.byref(spec), ctypes.byref(self._kernel))
+        library.require_done(made, "lay out an operator")
         weakref.finalize(self, self._library.qckm_release, self._kernel)
 
     def add(self, rows: npt.NDArray[Any], weights: Int64s | None, first_row: int, found: Summary) -> int | None:
@@ -161,8 +161,8 @@ def count_bits(bits: Bytes, n_jobs: int | None = None) -> Int64s:
             part = bits[task * height : (task + 1) * height]
             if part.strides[1] != 1:
                 part = np.ascontiguousarray(part)
-            if count(part.ctypes.data, part.strides[0], len(part), width, counts.ctypes.data):
-                raise MemoryError("not enough memory to count bits")
+            done = count(part.ctypes.data, part.strides[0], len(part), width, counts.ctypes.data)
+            library.require_done(done, "count bits")
         return counts
 
     n_tasks = -(-len(bits) // height)
@@ -189,8 +189,7 @@ def _is_exact_in_float32(inverse_steps: Floats, origin_codes: Floats) -> bool:
 
 
 def _checked(result: int, first_row: int) -> int | None:
-    if result == NO_MEMORY:
-        raise MemoryError("not enough memory to sketch rows")
+    library.require_done(result, "sketch rows")
     return None if result == DONE else first_row + result
 
 

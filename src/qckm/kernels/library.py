@@ -17,8 +17,10 @@ _POINTER, _INT64 = ctypes.c_void_p, ctypes.c_int64
 
 # The number types of rows, as core.h counts them.
 NUMBERS = {name: number for number, name in enumerate(("f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"))}
-# What `qckm_sum` and `qckm_encode` return, other than the number of a row that is not finite.
-DONE, NO_MEMORY = -1, -2
+# The contract between these structures and calls and the library: core.h's QCKM_ABI.
+ABI = 1
+# What the library returns where it is not 0, the number of a row, or something else that a function says (core.h).
+DONE, NO_MEMORY, REFUSED = -1, -2, -3
 
 
 class Spec(ctypes.Structure):
@@ -80,17 +82,23 @@ class Totals(ctypes.Structure):
     )
 
 
+STRUCTURES = {"qckm_spec": Spec, "qckm_rows": RowsAt, "qckm_summary": Totals}
+
+
 @cache
 def load() -> Any:
     """Return the library, or None: there was no C compiler, the platform is unknown to it, or NumPy was asked for."""
     path = None if is_declined() else _find()
     if path is None:
         return None
-    library = ctypes.CDLL(path)
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise QckmError(f"{path}: cannot be loaded: {error}. {_REMEDY}") from error
+    _require_contract(library, path)
     library.qckm_instructions.restype = ctypes.c_char_p
     library.qckm_use.argtypes = [ctypes.c_char_p]
-    library.qckm_prepare.restype = _POINTER
-    library.qckm_prepare.argtypes = [ctypes.POINTER(Spec)]
+    library.qckm_prepare.argtypes = [ctypes.POINTER(Spec), ctypes.POINTER(_POINTER)]
     library.qckm_release.restype = None
     library.qckm_release.argtypes = [_POINTER]
     library.qckm_sum.restype = _INT64
@@ -108,6 +116,45 @@ def load() -> Any:
     return library
 
 
+_REMEDY = (
+    "Install qckm again, which builds it (`pip install .`, or `pip install --editable .` in a checkout whose sources "
+    "changed); or do without it, slowly: QCKM_INSTRUCTIONS=numpy."
+)
+
+
+def _require_contract(library: ctypes.CDLL, path: str) -> None:
+    """Refuse a library that was built from other sources than these: its structures may be others, in silence."""
+    try:
+        library.qckm_abi.restype = library.qckm_size_of.restype = _INT64
+        library.qckm_size_of.argtypes = [ctypes.c_char_p]
+        found = library.qckm_abi()
+    except AttributeError:
+        found = None
+    if found != ABI:
+        given = "none: it is no library of qckm's, or an older one" if found is None else found
+        raise QckmError(f"{path}: expected a library of contract {ABI}, got {given}. {_REMEDY}")
+    for name, kind in STRUCTURES.items():
+        require_size(library, name, kind)
+
+
+def require_size(library: ctypes.CDLL, name: str, kind: type[ctypes.Structure]) -> None:
+    """Refuse a library whose structure of that name has another size than Python's."""
+    size = library.qckm_size_of(name.encode())
+    if size != ctypes.sizeof(kind):
+        raise QckmError(
+            f"{library._name}: expected {name} to have {ctypes.sizeof(kind)} bytes, got {size}: the library was built "
+            f"from other sources. {_REMEDY}"
+        )
+
+
+def require_done(result: int, doing: str) -> None:
+    """Raise an error for what the library returns where it has done nothing."""
+    if result == NO_MEMORY:
+        raise MemoryError(f"not enough memory to {doing}")
+    if result == REFUSED:
+        raise QckmError(f"The C core refuses to {doing}: arguments contradict each other. This is a fault of qckm's.")
+
+
 def is_declined() -> bool:
     """Whether NumPy is to do the library's work, library or not."""
     return os.environ.get("QCKM_INSTRUCTIONS", "").lower() == "numpy"
@@ -120,8 +167,8 @@ def instructions() -> str:
 
 
 def _find() -> str | None:
-    if "QCKM_CORE" in os.environ:  # another build: with sanitizers, say
-        return os.environ["QCKM_CORE"]
+    if named := os.environ.get("QCKM_CORE"):  # another build: with sanitizers, say
+        return named
     # An editable installation has the library in another folder than the sources: the package knows both.
     for folder in import_module("qckm.kernels").__path__:
         for name in _NAMES:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterable
 
 import numpy as np
 
+from qckm.common.csv_text import is_number, line
 from qckm.errors import FileError
 from qckm.models.column_names import OURS, headings, names_of
 from qckm.models.model import Model
@@ -16,7 +16,6 @@ from qckm.models.model import Model
 _UNIT = "unit"
 # Of one cell, for Python's reader; others have limits of their own.
 _LONGEST = 100_000
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 # A name that no encoding knows is written as what it is, so that it comes back; all else is plain UTF-8.
 _ERRORS = "surrogatepass"
 
@@ -31,11 +30,11 @@ def to_csv(model: Model) -> bytes:
     long = next((cell for cell in above if len(cell) > _LONGEST), None)
     if long is not None:
         raise FileError(f"Expected names of at most {_LONGEST} characters for CSV, got {long!r:.80}…: use .json.")
-    lines = [_line(_quoted(cell) for cell in (*OURS, *above))]
+    lines = [line([*OURS, *above])]
     if (model.units != 1).any():
-        lines.append(_line([_UNIT, "", "", *_written(model.units)]))
+        lines.append(line([_UNIT, "", "", *_written(model.units)]))
     for number, center in enumerate(model.centers):
-        lines.append(_line([str(number), *_written([model.weights[number], model.spreads[number], *center])]))
+        lines.append(line([str(number), *_written([model.weights[number], model.spreads[number], *center])]))
     return "".join(lines).encode("utf-8", _ERRORS)
 
 
@@ -49,18 +48,18 @@ def from_csv(data: bytes) -> Model:
     names = first[3:]
     units: list[float] | None = None
     rows: list[list[float]] = []
-    for line in reader:
-        if not line:
+    for cells in reader:
+        if not cells:
             continue
         where = f"line {reader.line_num}"
-        if len(line) != len(first):
-            raise FileError(f"{where}: expected {len(first)} cells, got {len(line)}")
-        if line[:3] == [_UNIT, "", ""] and units is None and not rows:
-            units = _numbers(line[3:], where)
-        elif line[0] != str(len(rows)):
-            raise FileError(f"{where}: expected cluster {len(rows)}, got {line[0]!r:.80}: clusters are in order")
+        if len(cells) != len(first):
+            raise FileError(f"{where}: expected {len(first)} cells, got {len(cells)}")
+        if cells[:3] == [_UNIT, "", ""] and units is None and not rows:
+            units = _numbers(cells[3:], where)
+        elif cells[0] != str(len(rows)):
+            raise FileError(f"{where}: expected cluster {len(rows)}, got {cells[0]!r:.80}: clusters are in order")
         else:
-            rows.append(_numbers(line[1:], where))
+            rows.append(_numbers(cells[1:], where))
     if not rows:
         raise FileError("expected a line a cluster, got none")
     table = np.array(rows)
@@ -73,20 +72,12 @@ def from_csv(data: bytes) -> Model:
     )
 
 
-def _line(cells: Iterable[str]) -> str:
-    return ",".join(cells) + "\n"
-
-
-def _quoted(cell: str) -> str:
-    return '"' + cell.replace('"', '""') + '"' if any(mark in cell for mark in ',"\r\n') else cell
-
-
 def _written(numbers: Iterable[float]) -> list[str]:
     return [repr(float(number)) for number in numbers]
 
 
 def _numbers(cells: list[str], where: str) -> list[float]:
     for cell in cells:
-        if not _NUMBER.fullmatch(cell.strip()):
+        if not is_number(cell):
             raise FileError(f"{where}: expected numbers, got {cell!r:.80}")
     return [float(cell) for cell in cells]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from qckm.common.arrays import Floats
+from qckm.common.foreign_files import each_once
 from qckm.errors import FileError
 from qckm.models.model import Model
 
@@ -38,6 +39,9 @@ def from_json(data: bytes) -> Model:
     if not isinstance(content, dict) or content.get("format") not in (FORMAT, MIXTURE_FORMAT):
         raise FileError(f"expected the format {FORMAT!r} or {MIXTURE_FORMAT!r}")
     centers, weights, spreads, units = (numbers_of(name, content.get(name)) for name in ARRAYS)
+    said = content.get("n_clusters")
+    if type(said) is not int or said != len(centers):
+        raise FileError(f"expected n_clusters to be {len(centers)}, as there are centers, got {said!r:.80}")
     covariances = None
     if content["format"] == MIXTURE_FORMAT:
         covariances = numbers_of("covariances", content.get("covariances"))
@@ -59,7 +63,7 @@ def dump(content: object, indent: int | None = None) -> bytes:
 
 def parse(data: bytes) -> Any:
     """Undo `dump`; older files may have NaN where now null is."""
-    return json.loads(data, parse_constant=lambda _: None)
+    return json.loads(data, parse_constant=lambda _: None, object_pairs_hook=each_once)
 
 
 def numbers_of(name: str, values: object) -> Floats:

@@ -1,18 +1,16 @@
 """Names of columns in the first line of a table whose other columns are ours.
 
-The rule: a name of theirs gets an apostrophe in front where it would be taken for something else. These are the names
-of our own columns; a name that is the number of its place, as columns without names have; and one that a spreadsheet
-would take for a formula. A name that is one of these behind apostrophes gets one more: so all names come back.
+The rule is that of all texts in a CSV (common/csv_text.py), with more that gets an apostrophe: the names of our own
+columns, a name that is the number of its place, as columns without names have, and a number with a sign.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from qckm.common.csv_text import PREFIX, is_formula
+
 OURS = ("cluster", "weight", "spread")
-_PREFIX = "'"
-# What spreadsheets begin a formula with, also in its wide form; a tab or a line's end in front of it is passed over.
-_FORMULA = tuple("=+-@＝＋－＠\t\r\n")
 
 
 def headings(names: Sequence[str] | None, n: int) -> list[str]:
@@ -25,7 +23,7 @@ def headings(names: Sequence[str] | None, n: int) -> list[str]:
     """
     if names is None:
         return [str(place) for place in range(n)]
-    return [_PREFIX + name if _is_mistaken(name, place) else name for place, name in enumerate(names)]
+    return [PREFIX + name if _is_mistaken(name, place) else name for place, name in enumerate(names)]
 
 
 def names_of(cells: Sequence[str]) -> tuple[str, ...] | None:
@@ -39,12 +37,12 @@ def names_of(cells: Sequence[str]) -> tuple[str, ...] | None:
     if [cell.removeprefix("feature ") for cell in cells] == [str(place) for place in range(len(cells))]:
         return None
     return tuple(
-        cell[1:] if cell.startswith(_PREFIX) and _is_mistaken(cell, place) else cell for place, cell in enumerate(cells)
+        cell[1:] if cell.startswith(PREFIX) and _is_mistaken(cell, place) else cell for place, cell in enumerate(cells)
     )
 
 
 def _is_mistaken(name: str, place: int) -> bool:
     """Whether a name, without apostrophes in front of it, would be taken for something else."""
-    stem = name.lstrip(_PREFIX)
+    stem = name.lstrip(PREFIX)
     number = stem.removeprefix("feature ")
-    return stem in (*OURS, "unit") or number == str(place) or stem.lstrip(" ").startswith(_FORMULA)
+    return stem in (*OURS, "unit") or number == str(place) or is_formula(stem)

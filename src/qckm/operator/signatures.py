@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -118,7 +118,7 @@ class Signature(Value):
         """Height of the first harmonic f₁(t) = 2|F₁|·cos(t + arg F₁)."""
         return float(2 * abs(self.harmonics[1]))
 
-    @property
+    @cached_property
     def is_one_bit(self) -> bool:
         """Whether each contribution is +1 or −1, so that a row can be sent as bits."""
         return self.full_scale == 1 and np.array_equal(self.table, one_bit_table())
@@ -200,4 +200,10 @@ def get(signature: SignatureLike) -> Signature:
         return Signature.from_function(signature)
     if signature not in SIGNATURES:
         raise SignatureError(f"Expected a function, or a signature among {', '.join(SIGNATURES)}, got {signature!r}.")
-    return SIGNATURES[signature]()
+    return _built_in(signature)
+
+
+@cache
+def _built_in(name: str) -> Signature:
+    """Make a signature once: it cannot be changed."""
+    return SIGNATURES[name]()

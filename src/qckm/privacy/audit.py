@@ -8,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 
-def audited_epsilon(here: npt.NDArray[np.int64], there: npt.NDArray[np.int64], delta: float) -> float:
-    """Return an ε that is proven, with 95 % confidence, to be exceeded or reached by a mechanism's releases.
+def audited_epsilon(
+    here: npt.NDArray[np.int64], there: npt.NDArray[np.int64], delta: float, confidence: float = 0.95
+) -> float:
+    """Return an ε that is proven, with such confidence, to be exceeded or reached by a mechanism's releases.
 
     `here` and `there` are a statistic of many releases of two neighbouring data sets. A test that calls a release
     "there" above a threshold has P(there) ≤ e^ε P(here) + δ if the mechanism is (ε, δ)-private. The best threshold is
@@ -29,10 +31,10 @@ def audited_epsilon(here: npt.NDArray[np.int64], there: npt.NDArray[np.int64], d
     chosen: tuple[float, bool] = (float(thresholds[0]), True)
     for threshold in thresholds.tolist():
         for above in (True, False):
-            found = _epsilon(*_hits(here[first], there[first], threshold, above), delta)
+            found = _epsilon(*_hits(here[first], there[first], threshold, above), delta, confidence)
             if found > best:
                 best, chosen = found, (threshold, above)
-    return _epsilon(*_hits(here[second], there[second], *chosen), delta)
+    return _epsilon(*_hits(here[second], there[second], *chosen), delta, confidence)
 
 
 def _hits(
@@ -44,10 +46,11 @@ def _hits(
     return int((here < threshold).sum()), len(here), int((there < threshold).sum()), len(there)
 
 
-def _epsilon(right: int, of_right: int, wrong: int, of_wrong: int, delta: float) -> float:
-    """Return log((p − δ)/q) for the least p and the greatest q that the hits allow, each with 97.5 % confidence."""
+def _epsilon(right: int, of_right: int, wrong: int, of_wrong: int, delta: float, confidence: float) -> float:
+    """Return log((p − δ)/q) for the least p and the greatest q that the hits allow, with such confidence in both."""
     from scipy.stats import beta
 
-    least = float(beta.ppf(0.025, right, of_right - right + 1)) if right else 0.0
-    greatest = float(beta.ppf(0.975, wrong + 1, of_wrong - wrong)) if wrong < of_wrong else 1.0
+    outside = (1 - confidence) / 2
+    least = float(beta.ppf(outside, right, of_right - right + 1)) if right else 0.0
+    greatest = float(beta.isf(outside, wrong + 1, of_wrong - wrong)) if wrong < of_wrong else 1.0
     return math.log((least - delta) / greatest) if least > delta else -math.inf

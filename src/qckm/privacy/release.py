@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 import sys
 from collections.abc import Iterable
@@ -17,7 +16,8 @@ from qckm.operator.arguments import as_ranges
 from qckm.privacy import mechanisms
 from qckm.privacy.sensitivity import of_one_row
 from qckm.sketch import Sketch, SketchOperator
-from qckm.sketch.ledger import NEIGHBOURS, Ledger, rho_of
+from qckm.sketch.ledger import NEIGHBOURS, Ledger
+from qckm.sketch.spending import Spent, both, rho_of
 
 # δ in the ledger where the user has named none (ρ or pure ε): at what δ ε is told.
 _TOLD_AT = 1e-6
@@ -101,14 +101,13 @@ def release(
 
     noisy = how.add([*sketch.total.tolist(), how.count_weight * int(sketch.count)])
     count = max(1, round(noisy[-1] / how.count_weight))
-    pure = [ledger.epsilon for ledger in earlier]
+    spent: tuple[Spent, ...] = (Spent(0.0, 0.0, how.rho) if how.epsilon is None else Spent(how.epsilon, how.rho, 0.0),)
+    for before in earlier:
+        spent = both(spent, before.spent)
     ledger = Ledger(
         sum_variance=how.variance,
         count_variance=how.variance / how.count_weight**2,
-        rho=math.fsum([how.rho, *(ledger.rho for ledger in earlier)]),
-        epsilon=None
-        if how.epsilon is None or None in pure
-        else math.fsum([how.epsilon, *map(float, filter(None, pure))]),
+        spent=spent,
         delta=_TOLD_AT if delta is None else delta,
         mechanism=mechanism,
         neighbours=neighbours,

@@ -14,6 +14,9 @@ from qckm.errors import MessageError
 from qckm.sensor import wire
 
 ALL = 1 << 32  # chances are in 2³²ths
+MOST_BITS = 64  # a report: beyond, ε is so large that nothing is private
+# The least chance of keeping a bit: that of ε = 10⁻⁶ in 64 bits. Below, one report would outweigh millions of others.
+LEAST_KEPT = ALL // 2 + 16
 _CHANCE = struct.Struct("<II")  # Q and s
 
 
@@ -34,7 +37,12 @@ class Report(NamedTuple):
     @property
     def epsilon(self) -> float:
         """What it has spent."""
-        return len(self.entries) * math.log(self.kept / (ALL - self.kept))
+        return epsilon_of_report(self.kept, len(self.entries))
+
+
+def epsilon_of_report(kept: int, n_bits: int) -> float:
+    """Return what a report of so many bits spends, each kept with a chance of kept/2³²."""
+    return n_bits * math.log(kept / (ALL - kept))
 
 
 def dumps(report: Report) -> bytes:
@@ -56,7 +64,7 @@ def as_report(message: wire.Message) -> Report:
     if len(message.payload) < _CHANCE.size or message.rows != 1 or message.saturated:
         raise MessageError(f"{message.name}: expected one row, nothing of clipping, and a chance.")
     kept, size = _CHANCE.unpack_from(message.payload)
-    if len(message.payload) != _CHANCE.size + 4 * size or not 1 <= size <= 64 or not ALL // 2 < kept < ALL:
-        raise MessageError(f"{message.name}: expected 1 to 64 bits, each kept with a chance above a half.")
+    if len(message.payload) != _CHANCE.size + 4 * size or not 1 <= size <= MOST_BITS or not LEAST_KEPT <= kept < ALL:
+        raise MessageError(f"{message.name}: expected 1 to {MOST_BITS} bits, each kept with a chance above a half.")
     entries = struct.unpack_from(f"<{size}I", message.payload, _CHANCE.size)
     return Report(message.fingerprint, message.device, message.sequence, kept, entries)

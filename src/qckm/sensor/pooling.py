@@ -12,8 +12,9 @@ import numpy as np
 
 from qckm.errors import MessageError
 from qckm.sensor import wire
-from qckm.sensor.resync import whole_messages
+from qckm.sensor.resync import read_stream
 from qckm.sketch import Sketch, SketchOperator
+from qckm.sketch.bounds import unknown
 
 
 @dataclass
@@ -87,32 +88,14 @@ class Pool:
         return self._add(message)
 
     def add_stream(self, data: bytes) -> Iterator[MessageError]:
-        """Add all messages of some bytes, one after the other; yield what is wrong, and go on behind it.
-
-        Behind damage the next message starts where the next whole one does: it is one only if its CRC says so. No byte
-        is checksummed more than four times, whatever the damage: in the first message that is damaged, when all that
-        are whole behind it are looked for, when such a one is read, and when it is told from others of its number.
-        """
-        view, at = memoryview(data), 0
-        whole: list[int] | None = None  # where messages start, as soon as there is damage; the nearest last
-        while at < len(data):
-            try:
-                if whole is not None and whole[-1:] != [at]:
-                    raise wire.damage(view[at:])
-                message, size = wire.read(view[at:])
-            except MessageError as error:
-                if whole is None:
-                    whole = whole_messages(data, at + 1).tolist()[::-1]
-                end = whole[-1] if whole else len(data)
+        """Add all messages of some bytes, one after the other; yield what is wrong, and go on behind it."""
+        for at, found in read_stream(data):
+            if isinstance(found, MessageError):
                 self._note_damage(data[at : at + wire.HEADER.size])
-                yield MessageError(f"{error} {end - at} bytes from byte {at} on are left out.")
-                at = end
+                yield found
                 continue
-            at += size
-            while whole and whole[-1] < at:  # a message may hold what looks like another
-                whole.pop()
             try:
-                self._add(message)
+                self._add(found)
             except MessageError as error:
                 yield error
 
@@ -161,7 +144,7 @@ class Pool:
         if not self.count:
             return self.operator.empty()
         saturated = sum(device.saturated for device in self.devices.values())
-        return Sketch(self.operator, self._total.copy(), self.count, saturated, self.operator.reach)
+        return Sketch(self.operator, self._total.copy(), self.count, saturated, unknown(self.operator.n_features))
 
     def report(self) -> list[dict[str, Any]]:
         """Return what came of each device, in order of their numbers."""

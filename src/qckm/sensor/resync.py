@@ -14,12 +14,15 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
+from qckm.errors import MessageError
 from qckm.export.as_c import LONGEST_PAYLOAD
+from qckm.sensor import wire
 from qckm.sensor.wire import CRC, HEADER, KINDS, MAGIC, VERSION
 
 Words = npt.NDArray[np.uint32]
@@ -28,6 +31,33 @@ Places = npt.NDArray[np.int64]
 _START = re.compile(re.escape(MAGIC + bytes([VERSION])) + b"[" + re.escape(bytes(KINDS)) + b"]")
 _LENGTH_AT = HEADER.size - 4
 _DIGITS = (HEADER.size + LONGEST_PAYLOAD).bit_length()
+
+
+def read_stream(data: bytes) -> Iterator[tuple[int, wire.Message | MessageError]]:
+    """Yield all messages of some bytes, one after the other, and what is wrong between them, with where each starts.
+
+    Behind damage the next message starts where the next whole one does: it is one only if its CRC says so. No byte is
+    checksummed more than three times, whatever the damage: in the first message that is damaged, when all that are
+    whole behind it are looked for, and when such a one is read.
+    """
+    view, at = memoryview(data), 0
+    whole: list[int] | None = None  # where messages start, as soon as there is damage; the nearest last
+    while at < len(data):
+        try:
+            if whole is not None and whole[-1:] != [at]:
+                raise wire.damage(view[at:])
+            message, size = wire.read(view[at:])
+        except MessageError as error:
+            if whole is None:
+                whole = whole_messages(data, at + 1).tolist()[::-1]
+            end = whole[-1] if whole else len(data)
+            yield at, MessageError(f"{error} {end - at} bytes from byte {at} on are left out.")
+            at = end
+            continue
+        yield at, message
+        at += size
+        while whole and whole[-1] < at:  # a message may hold what looks like another
+            whole.pop()
 
 
 def whole_messages(data: bytes, begin: int) -> Places:

@@ -29,7 +29,8 @@ def sketch(operator: SketchOperator, X: Any, sample_weight: Any = None) -> Sketc
     if found.bad_row is not None:
         raise_not_finite(as_floats(array[found.bad_row :][:1], number).get(), found.bad_row)
     bounds = found.lower, found.upper
-    return Sketch(operator, found.total, found.count, found.saturated, bounds, weighted=weights is not None)
+    weighted = 0 if weights is None else found.count
+    return Sketch(operator, found.total, found.count, found.saturated, bounds, weighted=weighted)
 
 
 def encode(operator: SketchOperator, X: Any) -> Any:

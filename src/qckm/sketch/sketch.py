@@ -13,9 +13,10 @@ from qckm.common.arrays import Floats
 from qckm.common.atomic import write_atomically
 from qckm.common.values import Value
 from qckm.errors import DecodeError, MergeError, SketchError
+from qckm.sketch import bounds as ends
 from qckm.sketch.column_sums import ColumnSums, add_known, know_different, subtract_known
 from qckm.sketch.ledger import Ledger
-from qckm.sketch.writing import dumps
+from qckm.sketch.parts import NO_PARTS, Parts
 
 if TYPE_CHECKING:
     from qckm.sketch.sketch_operator import SketchOperator
@@ -42,14 +43,18 @@ class Sketch(Value):
     saturated : int or float
         Of these, the rows with a feature clipped to what the operator can code.
     bounds : pair of ndarray of shape (n,)
-        Least and greatest value seen of each feature, before clipping; +inf and −inf where there were no rows. They
-        stay when rows are forgotten.
+        Least and greatest value seen of each feature, before clipping; +inf and −inf where there were no rows; NaN
+        where they are not known: of bits, and where rows that were forgotten may have set them. A file keeps them to
+        4096ths of a step, rounded outward.
     skipped : int
         Rows that were left out as bad, at the user's word: a note beside the sum.
-    weighted : bool
-        Whether whole numbers said how often rows count: then a row may be much of the sum.
+    weighted : int or float
+        Of the rows seen, those of which a weight said how often they count, as it counts them: a row may be much of
+        the sum then.
     ledger : Ledger, optional
         Of a private sketch (`qckm.privacy.release`): the noise in it, and what was spent. Its bounds are public ranges.
+    parts : Parts
+        The names of the parts that were added up, where they had some: none of them is added twice.
     column_sums : ColumnSums, optional
         The sums of the columns and of their squares, where they are known of all rows: of bits, of real weights, of
         rows on a GPU and of private sketches they are not.
@@ -72,9 +77,10 @@ class Sketch(Value):
     saturated: int | float
     bounds: tuple[Floats, Floats]
     skipped: int = 0
-    weighted: bool = False
+    weighted: int | float = 0
     ledger: Ledger | None = None
     column_sums: ColumnSums | None = None
+    parts: Parts = NO_PARTS
 
     def __post_init__(self) -> None:
         if self.total.dtype not in (np.int64, np.float64):
@@ -82,6 +88,7 @@ class Sketch(Value):
         kind = int if self.exact else float  # NumPy's own integers would wrap
         object.__setattr__(self, "count", kind(self.count))
         object.__setattr__(self, "saturated", kind(self.saturated))
+        object.__setattr__(self, "weighted", kind(self.weighted))
         self._require_room()
         for array in (self.total, *self.bounds):
             array.setflags(write=False)
@@ -102,10 +109,7 @@ class Sketch(Value):
     @classmethod
     def zero(cls, operator: SketchOperator) -> Sketch:
         """Return the sketch of no rows."""
-        n = operator.n_features
-        return cls(
-            operator, np.zeros(operator.n_measurements, np.int64), 0, 0, (np.full(n, np.inf), np.full(n, -np.inf))
-        )
+        return cls(operator, np.zeros(operator.n_measurements, np.int64), 0, 0, ends.of_no_rows(operator.n_features))
 
     @property
     def exact(self) -> bool:
@@ -119,11 +123,12 @@ class Sketch(Value):
 
     @property
     def coded_bounds(self) -> tuple[Floats, Floats]:
-        """The bounds of what was measured: those seen, within `operator.reach`, where clipped rows were put."""
-        if not self.count:
-            return self.bounds
-        lower, upper = (np.clip(bound, *self.operator.reach) for bound in self.bounds)
-        return lower, upper
+        """The bounds of what was measured: those seen, within `operator.reach`, where clipped rows were put.
+
+        Those that are not known are 32 standard deviations from the mean, where that is known, within the operator's
+        public ranges, where it has some, and its reach.
+        """
+        return ends.within_reach(self) if self.count else self.bounds
 
     @property
     def column_means(self) -> Floats | None:
@@ -139,6 +144,23 @@ class Sketch(Value):
         """Return the same sketch without the sums of its columns: 32 bytes a column less to keep or to send."""
         return replace(self, column_sums=None)
 
+    def without_bounds(self) -> Sketch:
+        """Return the same sketch without the least and greatest values of its columns, which are those of single rows.
+
+        Decoding then knows of the columns' whereabouts what their means and variances tell.
+        """
+        return replace(self, bounds=ends.unknown(self.operator.n_features)) if self.count else self
+
+    def as_part(self, name: str) -> Sketch:
+        """Return the same sketch under a name, such as "berlin/2026-11-16": what is added under it counts once."""
+        if self.parts:
+            raise SketchError(f"Expected a sketch without names, got one of {len(self.parts)} part(s).", about="parts")
+        return replace(self, parts=Parts.named(name))
+
+    def without_parts(self) -> Sketch:
+        """Return the same sketch without the names of its parts: nothing is checked then."""
+        return replace(self, parts=NO_PARTS)
+
     def require_consistent(self) -> None:
         """Refuse a sum that no rows have: nothing right can be decoded from it, and no file of it would be read."""
         (lower, upper), greatest = self.bounds, self.operator.signature.full_scale * self.count
@@ -147,8 +169,8 @@ class Sketch(Value):
             raise SketchError(
                 f"Expected a sum {shape} and bounds ({self.operator.n_features},), got {self.total.shape}."
             )
-        if np.isnan(lower).any() or np.isnan(upper).any() or not np.isfinite(self.total).all():
-            raise SketchError("Expected bounds and sums that are numbers, got NaN or infinity.")
+        if not np.isfinite(self.total).all():
+            raise SketchError("Expected sums that are numbers, got NaN or infinity.")
         if self.ledger is not None:
             self._require_private(lower, upper)
             return
@@ -156,8 +178,9 @@ class Sketch(Value):
         odd = self.exact and self.operator.signature.is_one_bit and (np.mod(self.total + self.count, 2) != 0).any()
         if (
             not 0 <= self.saturated <= self.count
+            or not 0 <= self.weighted <= self.count
             or self.skipped < 0
-            or (self.count == 0) != (lower > upper).any()
+            or (self.count == 0) != ((lower > upper) | (lower == np.inf) | (upper == -np.inf)).any()
             or (self.total > size).any()
             or (self.total < -size).any()  # not by abs(): of the least int64 it is negative
             or odd
@@ -176,8 +199,9 @@ class Sketch(Value):
             or self.saturated
             or self.skipped
             or self.weighted
-            or (lower > upper).any()
+            or not (lower <= upper).all()
             or self.column_sums
+            or self.parts
         ):
             raise SketchError("Expected of a private sketch integers, a count >= 1, public ranges and no other notes.")
 
@@ -216,15 +240,14 @@ class Sketch(Value):
         if not isinstance(other, Sketch):
             return NotImplemented
         self.require_same_operator(other, "add")
-        (lower, upper), (other_lower, other_upper) = self.bounds, other.bounds
-        bounds = np.minimum(lower, other_lower), np.maximum(upper, other_upper)
+        bounds = ends.merged(self.bounds, other.bounds)
         # Equal operators, of which one may know the names of the columns.
         operator = other.operator if self.operator.feature_names is None else self.operator
         count, saturated = self.count + other.count, self.saturated + other.saturated
-        notes = (self.skipped + other.skipped, self.weighted or other.weighted, self._merged_ledger(other))
-        column_sums = add_known(self, other)
+        notes = (self.skipped + other.skipped, self.weighted + other.weighted, self._merged_ledger(other))
+        column_sums, parts = add_known(self, other), self.parts + other.parts
         try:
-            return Sketch(operator, self.total + other.total, count, saturated, bounds, *notes, column_sums)
+            return Sketch(operator, self.total + other.total, count, saturated, bounds, *notes, column_sums, parts)
         except SketchError as error:
             raise error.within("Cannot add these sketches", MergeError) from error
 
@@ -233,7 +256,7 @@ class Sketch(Value):
         return self if other == 0 and not isinstance(other, Sketch) else NotImplemented
 
     def __sub__(self, other: Sketch) -> Sketch:
-        """Forget rows. Bounds cannot be forgotten: they stay those of the whole, unless nothing is left.
+        """Forget rows. Bounds that they may have set are not known any more, column by column.
 
         What is left must be a sum that rows can have: where rows were never added, it mostly is not, and is refused.
         """
@@ -245,6 +268,7 @@ class Sketch(Value):
                 "Cannot subtract private sketches, or from them: what is left would show a row beneath known noise. "
                 "Subtract the exact sketches, and release what is left."
             )
+        parts = self.parts - other.parts
         total, count = self.total - other.total, self.count - other.count
         exact = self.exact and other.exact
         nothing = 0 if exact else _NOTHING * self.count  # of rounded sums, hardly anything is nothing
@@ -253,12 +277,15 @@ class Sketch(Value):
         if count <= nothing:
             if exact and (total.any() or know_different(self, other)):
                 raise MergeError("Cannot forget rows that were never added: the sums differ though the counts do not.")
-            return Sketch.zero(self.operator)
+            return replace(Sketch.zero(self.operator), parts=parts)
         saturated, skipped = self.saturated - other.saturated, max(0, self.skipped - other.skipped)
+        # Files of version 2 know only whether any rows had weights.
+        weighted = min(max(self.weighted - other.weighted, 0), count)
         if not exact:
             saturated = min(max(saturated, 0), count)
-        notes = (skipped, self.weighted or other.weighted, None, subtract_known(self, other))
-        left = Sketch(self.operator, total, count, saturated, self.bounds, *notes)
+        bounds = ends.left_after(self.bounds, other.bounds, self.operator)
+        notes = (skipped, weighted, None, subtract_known(self, other), parts)
+        left = Sketch(self.operator, total, count, saturated, bounds, *notes)
         try:
             left.require_consistent()
         except SketchError as error:
@@ -292,13 +319,18 @@ class Sketch(Value):
             raise MergeError(f"Cannot {verb} sketches of different columns: {names!r:.200} and {others!r:.200}.")
 
     def __eq__(self, other: object) -> bool:
-        """Whether two sketches are the same sum, to the last bit; bounds and clipping are notes beside it."""
+        """Whether two sketches are the same sum, to the last bit: operators, counts and sums are equal.
+
+        Sums of columns are compared where both know them. Bounds, clipped and skipped rows are notes, and are not
+        compared: equal files (`qckm.files.dumps`) say that these are equal, too.
+        """
         return (
             isinstance(other, Sketch)
             and self.operator == other.operator
             and self.exact == other.exact
             and self.count == other.count
             and np.array_equal(self.total, other.total)
+            and not know_different(self, other)
             and self.ledger == other.ledger
         )
 
@@ -307,4 +339,6 @@ class Sketch(Value):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .qckm file, whole or not at all; `qckm.load` reads it back."""
+        from qckm.sketch.sections import dumps  # which knows sketches
+
         write_atomically(path, dumps(self))

@@ -16,6 +16,7 @@ from qckm.kernels.portable import PortableSketcher
 from qckm.kernels.sketcher import Measurement, Sketcher, count_bits, make_sketcher
 from qckm.kernels.threads import as_jobs
 from qckm.operator import ConstructedOperator
+from qckm.sketch.bounds import unknown
 from qckm.sketch.column_sums import ColumnSums
 from qckm.sketch.sketch import Sketch
 from qckm.sources import engine_rows
@@ -50,7 +51,12 @@ class SketchOperator(ConstructedOperator):
         return Sketch.zero(self)
 
     def sketch(
-        self, X: object, sample_weight: object = None, n_jobs: int | None = None, device: str | None = None
+        self,
+        X: object,
+        sample_weight: object = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
+        part: str | None = None,
     ) -> Sketch:
         """Sketch rows X: (rows, n): the sum of their contributions, in one pass, a bounded number of rows at a time.
 
@@ -68,11 +74,16 @@ class SketchOperator(ConstructedOperator):
         device : {"auto", "cpu", "cuda", "cuda:1", …}, optional
             Where rows of this process are sketched: "cuda" copies them to a GPU. Rows with real weights are always
             summed by the CPU. The result does not depend on it, but for `column_sums`, which a GPU does not make.
+        part : str, optional
+            A name for these rows, such as "berlin/2026-11-16". A sum knows its parts: none is added twice, and none is
+            taken out that is not there.
 
         Returns
         -------
         Sketch
         """
+        if part is not None:
+            return self.sketch(X, sample_weight, n_jobs, device).as_part(part)
         gpu = current_gpu() if device is None else parse_device(device)
         if engine_rows.engine_of(X):
             partitions = engine_rows.open_held(X, sample_weight=sample_weight)
@@ -100,7 +111,7 @@ class SketchOperator(ConstructedOperator):
             found.count,
             found.saturated,
             bounds,
-            weighted=weighted,
+            weighted=found.count if weighted else 0,
             column_sums=ColumnSums.of(found) if found.count else None,
         )
 
@@ -126,7 +137,7 @@ class SketchOperator(ConstructedOperator):
     def pool(self, bits: npt.ArrayLike, n_jobs: int | None = None) -> Sketch:
         """Sum the bits of rows, as `encode` packs them, to the sketch that the rows themselves would give.
 
-        Bits say nothing of bounds or clipping: the sketch's bounds are those of what can be coded (`op.reach`).
+        Bits say nothing of bounds, clipping or the sums of columns: the sketch knows none of them.
         """
         self._require_one_bit("pool")
         if is_on_gpu(bits):
@@ -145,7 +156,7 @@ class SketchOperator(ConstructedOperator):
                 f"Expected the last {len(spare)} bit(s) of a row to be 0, got a 1: bits of another operator?"
             )
         total = len(packed) - 2 * ones[: self.n_measurements]
-        return Sketch(self, total, len(packed), 0, self.reach) if len(packed) else self.empty()
+        return Sketch(self, total, len(packed), 0, unknown(self.n_features)) if len(packed) else self.empty()
 
     export_c = export.export_c
 

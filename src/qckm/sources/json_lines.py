@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.json as pajson
 
 from qckm.common.arrays import Rows
+from qckm.common.foreign_files import each_once
 from qckm.errors import SourceError
 from qckm.sources.arrow import numbers_of
 from qckm.sources.raw import Peekable, decompressed
@@ -152,7 +153,7 @@ class JsonLinesTable(Table):
     def _row(self, text: bytes, selection: Selection, row: int, line: int) -> list[float]:
         fault = None
         try:
-            found = json.loads(text, object_pairs_hook=_once)
+            found = json.loads(text, object_pairs_hook=each_once)
             if not isinstance(found, dict):
                 raise ValueError(f"{type(found).__name__}, no object")
         except (ValueError, RecursionError) as error:
@@ -171,7 +172,7 @@ class JsonLinesTable(Table):
 def _object(text: bytes) -> dict[str, Any]:
     """Return the object of a line; none where it is a bad row."""
     try:
-        found = json.loads(text, object_pairs_hook=_once)
+        found = json.loads(text, object_pairs_hook=each_once)
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -195,7 +196,7 @@ def _first_object(stream: Peekable, label: str) -> dict[str, Any]:
         line = stream.peek_line(start, LONGEST)
         if line.strip():
             try:
-                found = json.loads(line, object_pairs_hook=_once)
+                found = json.loads(line, object_pairs_hook=each_once)
             except (ValueError, RecursionError) as error:
                 raise SourceError(
                     f"{label}: expected JSON lines, one whole object a line, got {_shown(line)} in line {number}: "
@@ -208,13 +209,6 @@ def _first_object(stream: Peekable, label: str) -> dict[str, Any]:
             break
         start += len(line)
     raise SourceError(f"{label}: expected rows, got nothing: the file is empty.")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key is there twice")
-    return found
 
 
 def _columns(first: dict[str, Any]) -> list[Column]:

@@ -75,7 +75,10 @@ int main(int count, char **words)
         const int64_t saturated = read_number();
         const size_t width = (size_t)read_number(); /* of a row's bits; 0 where the signature is not one bit */
         qckm_summary found = {calloc(measurements, 8), malloc(8 * n), malloc(8 * n), 0, 0, NULL, NULL};
-        qckm_kernel *kernel = qckm_prepare(&spec);
+        qckm_kernel *kernel;
+        if (qckm_prepare(&spec, &kernel)) {
+            return 3;
+        }
         for (size_t k = 0; k < n; k++) {
             found.lower[k] = 1e300;
             found.upper[k] = -1e300;
@@ -95,7 +98,10 @@ int main(int count, char **words)
                 }
             }
             spec.octaves = 1;
-            qckm_kernel *flat = qckm_prepare(&spec);
+            qckm_kernel *flat;
+            if (qckm_prepare(&spec, &flat)) {
+                return 3;
+            }
             qckm_encode(flat, &rows, encoded, (int64_t)width);
             wrong += differ(encoded, bits, (size_t)rows.rows * width, "bits", number);
             qckm_count_bits(bits, (int64_t)width, rows.rows, (int64_t)width, ones);

@@ -20,7 +20,7 @@ from qckm.decoding.selection import ClusterCount, choose_n_clusters
 from qckm.errors import PoorFitWarning, SaturationWarning
 from qckm.planning.plan import decoder_seed
 from qckm.sketch import Sketch
-from qckm.sketch.writing import MAGIC
+from qckm.sketch.sections import MAGIC
 
 _BAR = 24
 

@@ -10,6 +10,7 @@ from qckm.cli.paths import Input, Output
 from qckm.decoding.decode import Clustering, Hints
 from qckm.decoding.mixture import COVARIANCE_TYPES, CovarianceType, FittedMixture
 from qckm.models import ENDINGS, Model
+from qckm.sketch import Sketch
 
 
 @click.command()
@@ -61,6 +62,9 @@ def command(
     if rows:
         sample = sample_files.read_some(rows, found.operator, seed, console)
         hints = Hints(sample.rows, sample.weights)
+    privacy = _privacy(found, rows)
+    if privacy and rows:
+        console.say(f"warning: {privacy}")
     fitted: Clustering | FittedMixture
     if mixture:
         fitted, seconds = sketch_to_model.fit_sketch(found, clusters, mixture, n_init, seed, console, hints)
@@ -77,6 +81,7 @@ def command(
         "decoder": f"mixture {mixture}" if mixture else decoder,
         "seed": seed,
         "seconds": {"decode": seconds},
+        **({"privacy": privacy} if privacy else {}),
     }
     if isinstance(fitted, FittedMixture):
         model = Model.of_mixture(fitted, found.operator, facts)
@@ -85,3 +90,12 @@ def command(
     sketch_to_model.write_model(model, target, console)
     sketch_to_model.say_found(fitted, found, target, seconds, console)
     return sketch_to_model.exit_code(fitted)
+
+
+def _privacy(sketch: Sketch, rows: str | None) -> str | None:
+    """Return what may be said of the model of a private sketch: its guarantee, unless rows took part in it."""
+    if sketch.ledger is None:
+        return None
+    if rows:
+        return f"the model is not private: the rows of {rows} took part in it, and nothing hides them"
+    return sketch.ledger.in_words()

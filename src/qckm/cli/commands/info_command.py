@@ -12,11 +12,12 @@ from qckm.cli import completion, sketch_io, summaries
 from qckm.cli.console import Console, console_options
 from qckm.cli.terminal import show
 from qckm.common import foreign_files
+from qckm.common.arrays import Floats
 from qckm.common.text import format_value
 from qckm.models import read_model
 from qckm.models.formats import is_model
 from qckm.sketch import Sketch, checkpoints, files
-from qckm.sketch.writing import MAGIC
+from qckm.sketch.sections import MAGIC
 
 _WIDEST = 20  # of the names of facts; a file may have longer ones
 # Facts of a file that are told in another way, or would be taken for what we found ourselves.
@@ -60,7 +61,9 @@ def _facts(data: bytes, label: str) -> dict[str, object]:
         place = {"kind": "checkpoint", "input": found.state.position.table, "row": found.state.position.row}
         return {**place, **sketch_facts(found.state.sketch)}
     if data.startswith(MAGIC):
-        return {"kind": "sketch", "bytes": len(data), **sketch_facts(sketch_io.parse_sketch(data, label))}
+        sketch = sketch_io.parse_sketch(data, label)
+        written = {"version": files.version_of(data), "bytes": len(data), "bytes for": files.sizes(data)}
+        return {"kind": "sketch", **written, **sketch_facts(sketch)}
     model = read_model(data, label)
     return {
         "kind": "model",
@@ -76,6 +79,7 @@ def sketch_facts(sketch: Sketch) -> dict[str, object]:
     (lower, upper), (least, greatest) = sketch.bounds, sketch.operator.reach
     return {
         "rows": sketch.count,
+        "parts": len(sketch.parts) or None,
         **({} if sketch.ledger is None else {"privacy": sketch.ledger.in_words()}),
         "skipped": sketch.skipped,
         "saturated": sketch.saturated,
@@ -84,8 +88,14 @@ def sketch_facts(sketch: Sketch) -> dict[str, object]:
         "origin": sketch.operator.origin.tolist(),
         "reaches from": least.tolist(),
         "reaches to": greatest.tolist(),
-        "least": lower.tolist() if sketch.count else None,
-        "greatest": upper.tolist() if sketch.count else None,
+        "least": _known(lower),
+        "greatest": _known(upper),
         "mean": None if sketch.column_means is None else sketch.column_means.tolist(),
         "standard deviation": None if sketch.column_variances is None else np.sqrt(sketch.column_variances).tolist(),
     }
+
+
+def _known(bounds: Floats) -> list[float | None] | None:
+    """Return the bounds that are known; None where none is."""
+    known = [bound if np.isfinite(bound) else None for bound in bounds.tolist()]
+    return known if any(bound is not None for bound in known) else None

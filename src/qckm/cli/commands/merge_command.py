@@ -14,8 +14,9 @@ from qckm.cli.paths import Output
 @click.command()
 @click.argument("sketches", nargs=-1, required=True, metavar="SKETCH...", shell_complete=completion.files)
 @click.option("--output", "-o", type=Output(), help="The .qckm file. [default: stdout]")
+@sketch_io.parts_option
 @console_options
-def command(sketches: tuple[str, ...], output: str | None, console: Console) -> None:
+def command(sketches: tuple[str, ...], output: str | None, names: bool, console: Console) -> None:
     """Add sketches of one operator: the result is that of all their rows together, to the last bit.
 
     \b
@@ -23,4 +24,4 @@ def command(sketches: tuple[str, ...], output: str | None, console: Console) -> 
       qckm merge berlin.qckm paris.qckm -o europe.qckm
       qckm merge monday.qckm - < tuesday.qckm > both.qckm
     """
-    sketch_io.fold(sketches, operator.add, output, console)
+    sketch_io.fold(sketches, operator.add, output, console, names)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from qckm.cli import sketch_io, summaries
+from qckm.cli import options, sketch_io, summaries
 from qckm.cli.console import Console, console_options
 from qckm.cli.paths import Input, Output
 from qckm.errors import MessageError, RowsError
@@ -27,10 +27,21 @@ _MOST_COMPLAINTS = 20
 @click.option("--operator", "--like", "operator_file", type=Input(), required=True, help="The operator's .qckm file.")
 @click.option("--messages", is_flag=True, help="The files hold messages of sensors. [default: if one is a folder]")
 @click.option("--local", is_flag=True, help="The files hold private reports of devices, all of one ε.")
+@click.option(
+    "--epsilon",
+    type=options.Number(min=0, min_open=True),
+    help="What the devices were set to spend on a report. [default: what most reports have spent]",
+)
 @click.option("--output", "-o", type=Output(), help="The .qckm file. [default: stdout]")
 @console_options
 def command(
-    bits: tuple[str, ...], operator_file: str, messages: bool, local: bool, output: str | None, console: Console
+    bits: tuple[str, ...],
+    operator_file: str,
+    messages: bool,
+    local: bool,
+    epsilon: float | None,
+    output: str | None,
+    console: Console,
 ) -> None:
     """Add up the bits of rows, as `qckm encode` or a sensor sends them, to the sketch that the rows would give.
 
@@ -44,12 +55,13 @@ def command(
     Messages (docs/wire-format.md) say who sent them: repeated ones are dropped, damaged ones and those of another
     operator refused, missing ones reported, device by device. Private reports (--local) make a private sketch.
     """
+    if epsilon is not None and not local:
+        raise click.UsageError("Only private reports spend an --epsilon: use it with --local.")
     target = sketch_io.sketch_output(output)
     operator = sketch_io.load_operator(operator_file)
     facts: dict[str, Any] = {}
     if local:
-        reports = _pool_reports(bits, operator, console)
-        total, facts = reports.sketch, {"reports": reports.count, "repeated": reports.repeated}
+        total, facts = _pool_reports(bits, LocalPool(operator, epsilon), console)
     elif messages or any(os.path.isdir(path) for path in bits):
         pool = _pool_messages(bits, operator, console)
         total, facts = pool.sketch, {"unreadable": pool.unreadable, "devices": pool.report()}
@@ -62,16 +74,9 @@ def command(
 
 def _pool_messages(paths: tuple[str, ...], operator: SketchOperator, console: Console) -> Pool:
     pool = Pool(operator)
-    complaints = 0
-    for path, data in _contents(paths):
-        for error in pool.add_stream(data):
-            complaints += 1
-            if complaints <= _MOST_COMPLAINTS:
-                console.say(f"{path}: {error}")
-    if complaints > _MOST_COMPLAINTS:
-        console.say(f"… and {complaints - _MOST_COMPLAINTS} more")
+    refused = _add_all(paths, pool, console)
     if not any(device.messages for device in pool.devices.values()):
-        raise MessageError(f"Expected messages of this operator, got none ({complaints} refused).")
+        raise MessageError(f"Expected messages of this operator, got none ({refused} refused).")
     for told in pool.report():
         gaps = ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in told["gaps"][:5])
         notes = [
@@ -86,19 +91,30 @@ def _pool_messages(paths: tuple[str, ...], operator: SketchOperator, console: Co
     return pool
 
 
-def _pool_reports(paths: tuple[str, ...], operator: SketchOperator, console: Console) -> LocalPool:
-    pool = LocalPool(operator)
-    complaints = 0
+def _pool_reports(paths: tuple[str, ...], pool: LocalPool, console: Console) -> tuple[Sketch, dict[str, Any]]:
+    refused = _add_all(paths, pool, console)
+    if not pool.count:
+        raise MessageError(f"Expected private reports of this operator, got none ({refused} refused).")
+    sketch = pool.sketch
+    assert sketch.ledger is not None
+    notes = {"repeated": pool.repeated, "refused": refused, "of another ε, left out": pool.left_out}
+    words = "".join(f"; {count} {what}" for what, count in notes.items() if count)
+    console.say(f"{summaries.counted(pool.count, 'report')} counted{words}. {sketch.ledger.in_words()}")
+    counts = {"reports": pool.count, "repeated": pool.repeated, "refused": refused, "left_out": pool.left_out}
+    return sketch, counts
+
+
+def _add_all(paths: tuple[str, ...], pool: Pool | LocalPool, console: Console) -> int:
+    """Add all messages of some files; say what is wrong with those that cannot be, and return how many these are."""
+    refused = 0
     for path, data in _contents(paths):
         for error in pool.add_stream(data):
-            complaints += 1
-            if complaints <= _MOST_COMPLAINTS:
+            refused += 1
+            if refused <= _MOST_COMPLAINTS:
                 console.say(f"{path}: {error}")
-    if complaints > _MOST_COMPLAINTS:
-        console.say(f"… and {complaints - _MOST_COMPLAINTS} more")
-    if not pool.count:
-        raise MessageError(f"Expected private reports of this operator, got none ({complaints} refused).")
-    return pool
+    if refused > _MOST_COMPLAINTS:
+        console.say(f"… and {refused - _MOST_COMPLAINTS} more")
+    return refused
 
 
 def _contents(paths: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from typing import Any
 
@@ -15,6 +16,12 @@ from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.paths import Output
 from qckm.common.text import format_duration
 from qckm.sketch import Sketch, checkpoints, files
+from qckm.sketch.parts import id_of
+
+_OWN_OPERATOR = (
+    "its operator was drawn for this sketch: it merges with no other, unless that is made with --operator {path}. For "
+    "sketches that merge, draw one operator first (`qckm operator`) and use it everywhere"
+)
 
 
 @click.command()
@@ -38,6 +45,12 @@ from qckm.sketch import Sketch, checkpoints, files
     show_default=True,
     help="Keep the sums of the columns and of their squares in the file: exact means and variances.",
 )
+@click.option(
+    "--bounds/--no-bounds",
+    default=True,
+    show_default=True,
+    help="Keep the least and the greatest value of each column in the file.",
+)
 @sending.part_options
 @console_options
 def command(
@@ -47,7 +60,6 @@ def command(
     engine: str | None,
     address: str | None,
     every: float | None,
-    column_sums: bool,
     send: str | None,
     part: str | None,
     outbox: str | None,
@@ -59,6 +71,7 @@ def command(
     \b
     Examples:
       qckm sketch 'part*.parquet' --operator fleet.qckm -o out.qckm --resume
+      qckm sketch today.csv --operator fleet.qckm --part berlin/2026-11-16 -o berlin.qckm
       qckm sketch 'part*.parquet' --scale 2 --frequencies 500 --seed 1 -o out.qckm
       qckm sketch logs.csv.gz --columns bytes,seconds -k 20 --standardize -o out.qckm
       qckm sketch today.parquet --operator fleet.qckm --send https://collector:8321 --part berlin/2026-11-16
@@ -68,11 +81,13 @@ def command(
     Killed or stopped, the same command with --resume goes on where it was, and gives the same bytes.
     """
     sending.require_part(send, part)
+    if part is not None:
+        id_of(part)  # refused before hours of reading, if it is no name
     task = SketchTask.of(data, clusters, output, options_of_task)
     if task.operator_file is None and clusters is None and None in (task.plan.scale, task.plan.n_frequencies):
         raise click.UsageError("Give the number of clusters (-k), or --scale and --frequencies, or --operator FILE.")
     target = "" if send and output is None else sketch_io.sketch_output(output)
-    if every and send:
+    if every and (send or part):
         raise click.UsageError("Snapshots are not parts: each would count what the one before has counted.")
     if every and target == "-":
         raise click.UsageError("Snapshots need a name: -o snapshot.qckm, or -o 'snapshots/{time}.qckm'.")
@@ -87,7 +102,7 @@ def command(
         if "-" in data:
             raise click.UsageError("Standard input is here, not where the engine is: leave out --engine.")
         of_engine = EngineTask(engine, address, data, task.columns, task.on_bad, task.plan, task.operator_file)
-        _sketch_by_engine(of_engine, target, column_sums, (send, part, outbox), console)
+        _sketch_by_engine(of_engine, target, task, (send, part, outbox), console)
         return
     number = 0
 
@@ -98,17 +113,19 @@ def command(
     def snapshot(sketch: Sketch) -> None:
         nonlocal number
         number += 1
-        sketch_io.write_sketch(_kept(sketch, column_sums), name())
+        sketch_io.write_sketch(task.kept(sketch), name())
         console.say(f"{name()}: {sketch.count:,} rows so far")
 
     done = data_to_sketch.sketch_data(task, console, every=every, snapshot=snapshot)
     number += 1
-    size = _deliver(_kept(done.sketch, column_sums), name(), (send, part, outbox), console)
+    size = _deliver(task.kept(done.sketch), name(), (send, part, outbox), console)
     if target not in ("", "-"):
         checkpoints.remove(checkpoints.path_of(target))
     for remark in remarks_in_words(done.remarks):
         console.say(f"warning: {remark}")
     summaries.remark(done.sketch, console)
+    if task.operator_file is None and target != "-":
+        console.say(_OWN_OPERATOR.format(path=shlex.quote(name())))
     words = summaries.summary(done.sketch, size, done.source.n_bytes)
     console.say(
         f"{name() if target not in ('', '-') else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}"
@@ -120,27 +137,26 @@ Where = tuple[str | None, str | None, str | None]  # --send, --part and --outbox
 
 
 def _deliver(sketch: Sketch, target: str, where: Where, console: Console) -> int:
-    """Write a sketch, send it, or both; return its size."""
+    """Write a sketch under its name, send it, or both; return its size."""
     url, part, outbox = where
+    sketch = sketch if part is None else sketch.as_part(part)
     size = sketch_io.write_sketch(sketch, target) if target else len(files.dumps(sketch))
     if url is not None and part is not None:
         sending.send_part(url, part, files.dumps(sketch), outbox, False, console)
     return size
 
 
-def _sketch_by_engine(task: EngineTask, target: str, column_sums: bool, where: Where, console: Console) -> None:
+def _sketch_by_engine(of_engine: EngineTask, target: str, task: SketchTask, where: Where, console: Console) -> None:
     """Have an engine read the data and sketch them where they are."""
-    done = engine_to_sketch.sketch_paths(task, console)
-    size = _deliver(_kept(done.sketch, column_sums), target, where, console)
+    done = engine_to_sketch.sketch_paths(of_engine, console)
+    size = _deliver(task.kept(done.sketch), target, where, console)
     for remark in remarks_in_words(done.remarks):
         console.say(f"warning: {remark}")
     summaries.remark(done.sketch, console)
+    if task.operator_file is None and target not in ("", "-"):
+        console.say(_OWN_OPERATOR.format(path=shlex.quote(target)))
     words = summaries.summary(done.sketch, size, None)
     console.say(
         f"{target if target not in ('', '-') else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}"
     )
     console.print_facts({"output": target, **engine_to_sketch.facts_of(done, size)})
-
-
-def _kept(sketch: Sketch, column_sums: bool) -> Sketch:
-    return sketch if column_sums else sketch.without_column_sums()

@@ -15,8 +15,9 @@ from qckm.cli.paths import Output
 @click.argument("whole", shell_complete=completion.files)
 @click.argument("parts", nargs=-1, required=True, metavar="PART...", shell_complete=completion.files)
 @click.option("--output", "-o", type=Output(), help="The .qckm file. [default: stdout]")
+@sketch_io.parts_option
 @console_options
-def command(whole: str, parts: tuple[str, ...], output: str | None, console: Console) -> None:
+def command(whole: str, parts: tuple[str, ...], output: str | None, names: bool, console: Console) -> None:
     """Take the rows of each PART out of WHOLE, exactly.
 
     \b
@@ -24,4 +25,4 @@ def command(whole: str, parts: tuple[str, ...], output: str | None, console: Con
       qckm subtract all.qckm withdrawn.qckm -o rest.qckm
       qckm subtract 14h.qckm 13h.qckm -o last-hour.qckm     # of snapshots: sketch --every
     """
-    sketch_io.fold((whole, *parts), operator.sub, output, console)
+    sketch_io.fold((whole, *parts), operator.sub, output, console, names)

@@ -11,6 +11,22 @@
 #define QCKM_EXPORT __attribute__((visibility("default")))
 #endif
 
+/*
+ * The number of this contract: that of core.h and decoder.h. It is raised whenever one of them changes, so that Python
+ * does not call a library that was built from others (library.py has the number, too; tests/kernels/test_contract.py).
+ */
+#define QCKM_ABI 1
+
+/* What functions return: 0 or QCKM_DONE where all is well, and what is said beside a function. */
+enum {
+    QCKM_DONE = -1, /* of a pass over rows: none has a NaN or an infinity */
+    QCKM_NO_MEMORY = -2,
+    QCKM_REFUSED = -3 /* arguments that contradict each other: nothing was done */
+};
+
+/* The largest array, in numbers: products of sizes stay far from overflow. */
+#define QCKM_MOST_NUMBERS (INT64_C(1) << 48)
+
 /* How a signature is computed from a phase: a bit of it, a polynomial, or a look into a table. */
 enum { QCKM_BITS, QCKM_COSINES, QCKM_TABLE };
 
@@ -25,13 +41,13 @@ typedef struct {
     int64_t n, m; /* features, frequencies */
     int64_t paired;
     int64_t kind; /* of signature */
-    int64_t octaves; /* blocks of frequencies, each twice the one before; 1 for any other frequencies */
+    int64_t octaves; /* blocks of frequencies, up to 15, each twice the one before; 1 for any other frequencies */
     int64_t single; /* whether float32 rows may be coded in float32 */
     const int16_t *frequencies; /* (n, m); NULL where they are structured */
     const int32_t *dither; /* (m) */
     const int16_t *table; /* (4096) */
     const double *inverse_steps, *origin_codes; /* (n): a code is rint(x * inverse) - origin */
-    int64_t size; /* of a structured block, a power of two from 128 on */
+    int64_t size; /* of a structured block, a power of two from 128 on, and no less than n; 0 where they are not */
     const int8_t *signs; /* (blocks, 3, size): +1 or -1 */
     const int32_t *factors, *radii; /* (n), (m) */
 } qckm_spec;
@@ -53,13 +69,19 @@ typedef struct {
 
 typedef struct qckm_kernel qckm_kernel;
 
+QCKM_EXPORT int64_t qckm_abi(void);
+/* The bytes of a structure of this contract, by its name; 0 for any other name. */
+QCKM_EXPORT int64_t qckm_size_of(const char *structure);
 QCKM_EXPORT const char *qckm_instructions(void);
 QCKM_EXPORT int qckm_use(const char *instructions);
-QCKM_EXPORT qckm_kernel *qckm_prepare(const qckm_spec *spec);
+/* 0, QCKM_NO_MEMORY or QCKM_REFUSED; the kernel is NULL then. */
+QCKM_EXPORT int qckm_prepare(const qckm_spec *spec, qckm_kernel **kernel);
 QCKM_EXPORT void qckm_release(qckm_kernel *kernel);
+/* QCKM_DONE, QCKM_NO_MEMORY, QCKM_REFUSED, or the number of the first row that is not finite. */
 QCKM_EXPORT int64_t qckm_sum(
     const qckm_kernel *kernel, const qckm_rows *rows, const int64_t *weights, qckm_summary *summary);
 QCKM_EXPORT int64_t qckm_encode(const qckm_kernel *kernel, const qckm_rows *rows, uint8_t *bits, int64_t row_bytes);
+/* 0, QCKM_NO_MEMORY or QCKM_REFUSED. */
 QCKM_EXPORT int qckm_count_bits(
     const uint8_t *bits, int64_t row_bytes, int64_t rows, int64_t width, int64_t *counts);
 

@@ -65,7 +65,9 @@ typedef struct {
     const double *rows, *weights; /* (P, n), (P) */
 } qckm_points;
 
-/* K points that k-means may begin at: of so many candidates each, up to 64, the best. */
+#define QCKM_MOST_TRIALS 64
+
+/* K points that k-means may begin at: of so many candidates each the best. */
 typedef struct {
     int64_t K, trials;
     const double *uniforms; /* (1 + (K - 1) * trials), within [0, 1) */
@@ -82,7 +84,7 @@ typedef struct {
     int64_t iterations;
 } qckm_lloyd;
 
-/* All return 0, or QCKM_NO_MEMORY. */
+/* All return 0, QCKM_NO_MEMORY or QCKM_REFUSED. */
 QCKM_EXPORT int qckm_atoms(const qckm_waves *waves, const qckm_clusters *clusters, double *atoms);
 QCKM_EXPORT int qckm_misfit(
     const qckm_waves *waves, const qckm_clusters *clusters, const qckm_slopes *slopes, double *misfit);

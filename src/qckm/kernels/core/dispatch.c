@@ -3,6 +3,36 @@
 
 #include "kernel.h"
 
+int64_t qckm_abi(void)
+{
+    return QCKM_ABI;
+}
+
+#define SIZE(name) {#name, (int64_t)sizeof(name)}
+
+int64_t qckm_size_of(const char *structure)
+{
+    static const struct {
+        const char *name;
+        int64_t bytes;
+    } sizes[] = {SIZE(qckm_spec), SIZE(qckm_rows), SIZE(qckm_summary), SIZE(qckm_waves), SIZE(qckm_clusters),
+        SIZE(qckm_slopes), SIZE(qckm_rules), SIZE(qckm_descent), SIZE(qckm_fitting), SIZE(qckm_ascent), SIZE(qckm_points),
+        SIZE(qckm_choice), SIZE(qckm_lloyd)};
+    for (size_t i = 0; structure && i < sizeof sizes / sizeof *sizes; i++) {
+        if (!strcmp(sizes[i].name, structure)) {
+            return sizes[i].bytes;
+        }
+    }
+    return 0;
+}
+
+/* Whether rows are somewhere, and of numbers that are known. */
+int qckm_are_rows(const qckm_rows *rows)
+{
+    return rows && rows->rows >= 0 && (rows->data || !rows->rows) && rows->number >= QCKM_FLOAT32
+        && rows->number <= QCKM_UINT64;
+}
+
 /* What a set needs: bits of CPUID, ECX of leaf 1, EBX and ECX of leaf 7, and of XCR0, the registers that the system saves. */
 typedef struct {
     const qckm_set *set;
@@ -69,7 +99,7 @@ const char *qckm_instructions(void)
 /* Use an instruction set by its name; return 1, or 0 where this CPU, or this library, does not have it. */
 int qckm_use(const char *instructions)
 {
-    for (size_t i = 0; i < sizeof SETS / sizeof *SETS; i++) {
+    for (size_t i = 0; instructions && i < sizeof SETS / sizeof *SETS; i++) {
         if (!strcmp(SETS[i].set->name, instructions) && is_supported(&SETS[i])) {
             in_use = SETS[i].set;
             return 1;

@@ -6,8 +6,6 @@
 #include "loops.h"
 
 enum {
-    QCKM_DONE = -1, /* a pass that found no row with a NaN or an infinity */
-    QCKM_NO_MEMORY = -2,
     QCKM_TILE_ROWS = 4, /* rows that are projected together: numbers of rows are multiples of this */
     QCKM_MOST_ROWS = 508, /* projected between two looks at counters, some of which count to 511 */
     QCKM_SPARE = 512, /* bytes after an array that may be read: the codes of eight vectors */
@@ -65,6 +63,7 @@ extern const qckm_set qckm_neon;
 #endif
 
 const qckm_set *qckm_set_in_use(void);
+int qckm_are_rows(const qckm_rows *rows);
 void *qckm_allocate(int64_t bytes);
 void qckm_free(void *memory);
 

@@ -163,7 +163,7 @@ static int plus_plus(const qckm_points *points, const qckm_choice *choice)
         if (k + 1 == choice->K) {
             break;
         }
-        int64_t tried[64], best = 0;
+        int64_t tried[QCKM_MOST_TRIALS], best = 0;
         for (int64_t c = 0; c < trials; c++) {
             tried[c] = drawn(&p, closest, masses, P, *uniforms++ * sum);
             memcpy(candidates + c * n, points->rows + tried[c] * n, (size_t)n * sizeof(double));

@@ -170,12 +170,33 @@ static int lay_out(qckm_kernel *kernel, const qckm_spec *spec)
         && lay_out_coding(&kernel->doubles, spec, kernel->set->lanes / 2, 0);
 }
 
-/* The kernel of an operator; NULL where there is no memory for it. */
-qckm_kernel *qckm_prepare(const qckm_spec *spec)
+/* Whether an operator is one that the loops can be laid out for. */
+static int is_possible(const qckm_spec *spec)
 {
+    if (!spec || spec->n < 1 || spec->m < 1 || spec->n > QCKM_MOST_NUMBERS / spec->m || !spec->dither || !spec->table
+        || !spec->inverse_steps || !spec->origin_codes || spec->kind < QCKM_BITS || spec->kind > QCKM_TABLE
+        || spec->octaves < 1 || spec->octaves > QCKM_MOST_OCTAVES || spec->m % spec->octaves) {
+        return 0;
+    }
+    if (!spec->size) {
+        return spec->frequencies != NULL;
+    }
+    return spec->octaves == 1 && spec->size >= 128 && spec->size >= spec->n && spec->size <= INT32_MAX
+        && !(spec->size & (spec->size - 1)) && spec->signs && spec->factors && spec->radii;
+}
+
+/* Make the kernel of an operator. */
+int qckm_prepare(const qckm_spec *spec, qckm_kernel **made)
+{
+    if (made) {
+        *made = NULL;
+    }
+    if (!made || !is_possible(spec)) {
+        return QCKM_REFUSED;
+    }
     qckm_kernel *kernel = allocate_zeros((int64_t)sizeof *kernel);
     if (!kernel) {
-        return NULL;
+        return QCKM_NO_MEMORY;
     }
     kernel->set = qckm_set_in_use();
     const int64_t wide = kernel->set->lanes * kernel->set->vectors;
@@ -193,7 +214,8 @@ qckm_kernel *qckm_prepare(const qckm_spec *spec)
     kernel->scratch_bytes = spec->size ? 4 * (QCKM_TILE_ROWS * spec->size + 2 * kernel->width) : 0;
     if (!lay_out(kernel, spec)) {
         qckm_release(kernel);
-        return NULL;
+        return QCKM_NO_MEMORY;
     }
-    return kernel;
+    *made = kernel;
+    return 0;
 }

@@ -294,6 +294,10 @@ static void add_weighted(const qckm_kernel *kernel, workspace *work, const int64
 int64_t qckm_sum(const qckm_kernel *kernel, const qckm_rows *rows, const int64_t *weights, qckm_summary *summary)
 {
     workspace work;
+    if (!kernel || !qckm_are_rows(rows) || !summary || !summary->total || !summary->lower || !summary->upper
+        || !summary->codes != !summary->squares) {
+        return QCKM_REFUSED;
+    }
     if (!open_workspace(&work, kernel, rows, weights != NULL, 0)) {
         return QCKM_NO_MEMORY;
     }
@@ -359,6 +363,10 @@ static void join_halves(const qckm_kernel *kernel, const uint8_t *first, const u
 int64_t qckm_encode(const qckm_kernel *kernel, const qckm_rows *rows, uint8_t *bits, int64_t row_bytes)
 {
     workspace work;
+    if (!kernel || !qckm_are_rows(rows) || kernel->kind != QCKM_BITS || kernel->octaves != 1
+        || (rows->rows && (!bits || row_bytes < (kernel->measurements + 7) / 8))) {
+        return QCKM_REFUSED;
+    }
     if (!open_workspace(&work, kernel, rows, 0, 1)) {
         return QCKM_NO_MEMORY;
     }
@@ -383,13 +391,16 @@ int64_t qckm_encode(const qckm_kernel *kernel, const qckm_rows *rows, uint8_t *b
     return wrong;
 }
 
-/* Add the ones at each position of rows of bits, (rows, width) bytes, to counts (8 width). Returns 0, or 1 without memory. */
+/* Add the ones at each position of rows of bits, (rows, width) bytes, to counts (8 width). */
 int qckm_count_bits(const uint8_t *bits, int64_t row_bytes, int64_t rows, int64_t width, int64_t *counts)
 {
     const qckm_set *set = qckm_set_in_use();
+    if ((!bits && rows) || !counts || rows < 0 || width < 1 || width > QCKM_MOST_NUMBERS) {
+        return QCKM_REFUSED;
+    }
     void *scratch = qckm_allocate(8 * (width + 4 * set->lanes));
     if (!scratch) {
-        return 1;
+        return QCKM_NO_MEMORY;
     }
     set->count_bits(bits, row_bytes, rows, width, scratch, counts);
     qckm_free(scratch);

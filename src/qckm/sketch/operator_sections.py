@@ -1,0 +1,171 @@
+"""The sections of a file that hold its operator (file-format.md).
+
+One says what is common to all operators. Frequencies and dither have a section of their own, of one kind or another:
+inline, every number of them. Files of one operator are mostly read one after the other: it is made once for all of them
+that are held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from qckm.common import packed
+from qckm.common.arrays import Array, Floats
+from qckm.common.digest import sha256
+from qckm.common.packed import Cursor, varint
+from qckm.errors import FileError
+from qckm.kernels.reference import TABLE_SIZE
+from qckm.operator import signatures
+from qckm.operator.codes import InlineCodes
+from qckm.operator.request import Dither
+from qckm.operator.signatures import Signature
+from qckm.operator.structured import StructuredCodes, block_size, unpack_signs
+from qckm.sketch.sketch_operator import SketchOperator
+
+INLINE, OPERATOR, NAMES, RANGES = b"I", b"O", b"n", b"r"
+TAGS = (INLINE, OPERATOR, NAMES, RANGES)
+_FINGERPRINT = 8  # bytes: they tell an operator that came out otherwise than its writer's
+_LARGEST = 1 << 48  # of n and m: keeps sizes far from overflow
+_FURTHEST = 1 << 60  # steps from 0 to an origin that is written as a whole number of them
+_DENSE, _STRUCTURED = range(2)
+_DITHERS: tuple[Dither, ...] = ("single", "paired")
+
+_held: WeakValueDictionary[bytes, SketchOperator] = WeakValueDictionary()
+
+
+def sections_of(operator: SketchOperator) -> dict[bytes, bytes]:
+    """Return the sections that an operator makes."""
+    found = {OPERATOR: operator.short_fingerprint + _facts(operator), INLINE: _inline(operator)}
+    if operator.feature_names is not None:
+        found[NAMES] = b"".join(map(packed.text, operator.feature_names))
+    if operator.ranges is not None:
+        found[RANGES] = b"".join(map(packed.floats, operator.ranges))
+    return found
+
+
+def operator_of(sections: Mapping[bytes, memoryview]) -> SketchOperator:
+    """Return the operator of a file's sections, if they are as `sections_of` writes them."""
+    own = {tag: bytes(sections[tag]) for tag in TAGS if tag in sections}
+    key = sha256(b"".join(tag + varint(len(content)) + content for tag, content in own.items())).digest()
+    found = _held.get(key)
+    if found is None:
+        found = _held[key] = _made(own)
+    return found
+
+
+def _made(own: dict[bytes, bytes]) -> SketchOperator:
+    for tag in (OPERATOR, INLINE):
+        if tag not in own:
+            raise FileError(f"Expected an operator, got a file without its section {tag.decode()}.")
+    cursor = Cursor(own[OPERATOR])
+    fingerprint, facts = bytes(cursor.take(_FINGERPRINT)), _read_facts(cursor)
+    cursor.end()
+    n, m = facts.shape
+    cursor = Cursor(own[INLINE])
+    codes = _read_inline(cursor, n, m)
+    cursor.end()
+    names = ranges = None
+    if NAMES in own:
+        cursor = Cursor(own[NAMES])
+        names = tuple(cursor.text() for _ in range(n))
+        cursor.end()
+    if RANGES in own:
+        cursor = Cursor(own[RANGES])
+        ranges = cursor.floats(n), cursor.floats(n)
+        cursor.end()
+    operator = SketchOperator(codes, *facts[1:], names, ranges)
+    if operator.short_fingerprint != fingerprint:
+        raise FileError("The operator's fingerprint does not match the file's: it was not written by qckm.")
+    if sections_of(operator) != own:
+        raise FileError("The operator is not written as the format says.")
+    return operator
+
+
+class _Facts(NamedTuple):
+    """(n, m), and then the fields of an operator that are no frequencies, in their order."""
+
+    shape: tuple[int, int]
+    steps: Floats
+    origin: Floats
+    signature: Signature
+    dither: Dither
+    law: str
+    scale: float | None
+    units: Floats
+
+
+def _facts(operator: SketchOperator) -> bytes:
+    signature = operator.signature
+    table = b"" if _is_built_in(signature) else signature.table.astype("<i2").tobytes()
+    exponents = np.frexp(operator.steps)[1].astype(np.int64) - 1
+    units = b"" if (operator.units == 1).all() else packed.floats(operator.units)
+    return b"".join(
+        [
+            varint(operator.n_features),
+            varint(operator.n_frequencies),
+            varint(_DITHERS.index(operator.dither)),
+            packed.text(signature.name),
+            varint(len(table) > 0) + table,
+            packed.text(operator.law),
+            packed.floats(np.array([operator.scale or 0.0])),
+            packed.signed(exponents),
+            _origin(operator),
+            varint(len(units) > 0) + units,
+        ]
+    )
+
+
+def _origin(operator: SketchOperator) -> bytes:
+    """Return the origin in steps; in data units where it is too far away for that."""
+    steps = operator.origin / operator.steps
+    if (np.abs(steps) < _FURTHEST).all():
+        return varint(0) + packed.signed(steps.astype(np.int64))
+    return varint(1) + packed.floats(operator.origin + 0.0)  # no −0
+
+
+def _read_facts(cursor: Cursor) -> _Facts:
+    n, m, paired = (cursor.varint() for _ in range(3))
+    if not 0 < n < _LARGEST or not 0 < m < _LARGEST or paired >= len(_DITHERS):
+        raise FileError(f"Expected n, m >= 1 and a dither of 0 or 1, got {n}, {m} and {paired}.")
+    name = cursor.text()
+    signature = Signature(name, cursor.array("<i2", TABLE_SIZE)) if cursor.varint() else signatures.get(name)
+    law, scale = cursor.text(), float(cursor.floats(1)[0])
+    with np.errstate(all="ignore"):  # steps that are none are refused with the operator
+        steps = np.ldexp(1.0, np.clip(cursor.signed(n), -2000, 2000).astype(np.int32))
+        origin = cursor.floats(n) if cursor.varint() else cursor.signed(n).astype(np.float64) * steps
+    units = cursor.floats(n) if cursor.varint() else np.ones(n)
+    return _Facts((n, m), steps, origin, signature, _DITHERS[paired], law, scale or None, units)
+
+
+def _inline(operator: SketchOperator) -> bytes:
+    codes = operator.frequency_codes
+    dither = operator.dither_codes.astype("<i4").view(np.uint8).reshape(-1, 4)[:, :3]  # 24 bits each
+    if isinstance(codes, StructuredCodes):
+        arrays = [codes.packed_signs(), codes.factors.astype("<i4"), codes.radii.astype("<i4"), dither]
+        return varint(_STRUCTURED) + b"".join(array.tobytes() for array in arrays)
+    return varint(_DENSE) + codes.astype("<i2").tobytes() + dither.tobytes()
+
+
+def _read_inline(cursor: Cursor, n: int, m: int) -> InlineCodes:
+    codes: Array | StructuredCodes
+    if cursor.varint() == _STRUCTURED:
+        size = block_size(n)
+        signs = cursor.array("u1", -(-m // size) * 3 * (size // 8)).reshape(-1, 3, size // 8)
+        codes = StructuredCodes(unpack_signs(signs), cursor.array("<i4", n), cursor.array("<i4", m))
+    else:
+        codes = cursor.array("<i2", n * m).reshape(n, m)
+    three = cursor.array("u1", 3 * m).reshape(m, 3).astype(np.int32)
+    return InlineCodes(codes, three[:, 0] | three[:, 1] << 8 | three[:, 2] << 16)
+
+
+def _is_built_in(signature: Signature) -> bool:
+    if signature.name not in signatures.SIGNATURES:
+        return False
+    known = signatures.get(signature.name)
+    return known is signature or (
+        known.full_scale == signature.full_scale and np.array_equal(known.table, signature.table)
+    )

@@ -1,0 +1,182 @@
+"""A file of version 3: sections, each with a letter, a length and what it holds (docs/file-format.md).
+
+There is one way to write a sketch, and a file that is written otherwise is refused. A section of a capital letter must
+be understood by whoever reads the file; others may be left out. Sections come in the order of their letters.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any
+
+import numpy as np
+
+from qckm.common import foreign_files, packed, wide
+from qckm.common.arrays import Array, Int64s
+from qckm.common.digest import sha256
+from qckm.common.packed import Cursor, varint
+from qckm.errors import FileError
+from qckm.sketch import bounds, operator_sections
+from qckm.sketch.column_sums import ColumnSums
+from qckm.sketch.ledger import Ledger
+from qckm.sketch.parts import Parts
+from qckm.sketch.sketch import Sketch
+from qckm.sketch.sketch_operator import SketchOperator
+
+MAGIC, VERSION = foreign_files.SKETCH, 3
+START = struct.Struct("<8sI")  # magic, version: the same in every version
+CHECKSUM = 16  # bytes of a SHA-256
+LEDGER, SUMS, BOUNDS, COLUMNS, PARTS = b"L", b"S", b"b", b"c", b"p"
+# What people call the sections, for `qckm info`.
+_CALLED = {
+    operator_sections.INLINE: "frequencies",
+    operator_sections.OPERATOR: "operator",
+    LEDGER: "ledger",
+    SUMS: "sums",
+    BOUNDS: "bounds",
+    COLUMNS: "column sums",
+    operator_sections.NAMES: "column names",
+    PARTS: "parts",
+    operator_sections.RANGES: "ranges",
+}
+_INTEGERS, _REALS = range(2)
+
+
+def dumps(sketch: Sketch) -> bytes:
+    """Return the bytes of a sketch file; equal sketches with equal notes give equal bytes.
+
+    Examples
+    --------
+    >>> import numpy as np, qckm
+    >>> op = qckm.SketchOperator.draw(n_features=2, n_frequencies=8, scale=1.0, random_state=0)
+    >>> sketch = op.sketch(np.eye(2))
+    >>> qckm.files.loads(dumps(sketch)) == sketch
+    True
+    """
+    sketch.require_consistent()  # what is written can be read
+    found = operator_sections.sections_of(sketch.operator) | _sections_of(sketch)
+    body = START.pack(MAGIC, VERSION) + b"".join(tag + varint(len(found[tag])) + found[tag] for tag in sorted(found))
+    return body + sha256(body).digest()[:CHECKSUM]
+
+
+def loads(data: bytes) -> Sketch:
+    """Return the sketch of a file's bytes, if they are those that `dumps` gives."""
+    found = split(data)
+    operator = operator_sections.operator_of(found)
+    ledger = _read_ledger(found[LEDGER]) if LEDGER in found else None
+    if SUMS not in found:
+        raise FileError("Expected a section that holds the sums.")
+    numbers = _read_sums(Cursor(found[SUMS]), operator, ledger)
+    ends = bounds.unknown(operator.n_features) if numbers["count"] else bounds.of_no_rows(operator.n_features)
+    if BOUNDS in found:
+        ends = bounds.loads(Cursor(found[BOUNDS]), operator)
+    column_sums = _read_columns(Cursor(found[COLUMNS]), operator.n_features) if COLUMNS in found else None
+    parts = Parts.loads(Cursor(found[PARTS])) if PARTS in found else Parts()
+    sketch = Sketch(operator, bounds=ends, ledger=ledger, column_sums=column_sums, parts=parts, **numbers)
+    sketch.require_consistent()
+    written = _sections_of(sketch)
+    if any(found.get(tag) != written.get(tag) for tag in (LEDGER, SUMS, BOUNDS, COLUMNS, PARTS)):
+        raise FileError("The sums are not written as the format says.")
+    return sketch
+
+
+def sizes(data: bytes) -> dict[str, int]:
+    """Return where the bytes of a file go, by what they are for."""
+    found = {_CALLED[tag]: len(content) for tag, content in split(data).items()}
+    return {**found, "frame and checksum": len(data) - sum(found.values())}
+
+
+def split(data: bytes) -> dict[bytes, memoryview]:
+    """Return the sections of a file that are known here, if its checksum is right; refuse others that are required."""
+    if len(data) < START.size + CHECKSUM:
+        raise FileError(f"Expected at least {START.size + CHECKSUM} bytes, got {len(data)}: the file is cut short.")
+    body = memoryview(data)[:-CHECKSUM]
+    if sha256(body).digest()[:CHECKSUM] != data[-CHECKSUM:]:
+        raise FileError("The checksum does not match: the file is damaged or cut short.")
+    cursor, last = Cursor(body[START.size :]), b""
+    found: dict[bytes, memoryview] = {}
+    while cursor.left:
+        tag = bytes(cursor.take(1))
+        if not tag.isalpha() or tag <= last:
+            raise FileError("Expected sections in the order of their letters, each once.")
+        last, content = tag, cursor.take(cursor.varint())
+        if tag in _CALLED:
+            found[tag] = content
+        elif tag.isupper():
+            raise FileError(f"The file needs to be read with its section {tag.decode()}: a newer qckm may know it.")
+    return found
+
+
+def _sections_of(sketch: Sketch) -> dict[bytes, bytes]:
+    """Return the sections of what is not the operator's; those that would hold nothing are left out."""
+    notes = (sketch.count, sketch.saturated, sketch.weighted)
+    if sketch.exact:
+        numbers = b"".join(varint(int(note)) for note in notes) + packed.signed(_halved(sketch))
+    else:
+        numbers = packed.floats(np.array(notes)) + packed.floats(sketch.total)
+    found = {SUMS: varint(_INTEGERS if sketch.exact else _REALS) + varint(sketch.skipped) + numbers}
+    if sketch.count:
+        found[BOUNDS] = bounds.dumps(sketch.bounds, sketch.operator)
+    if sketch.column_sums is not None:
+        codes, squares = wide.to_array(sketch.column_sums.codes), wide.to_array(sketch.column_sums.squares)
+        found[COLUMNS] = packed.signed(codes) + packed.whole(squares)
+    if sketch.ledger is not None:
+        facts = sketch.ledger.as_facts() | (sketch.ledger.spending_facts() or {})
+        found[LEDGER] = json.dumps(facts, sort_keys=True, separators=(",", ":")).encode("ascii")
+    found[PARTS] = sketch.parts.dumps()
+    return {tag: content for tag, content in found.items() if content}
+
+
+def _are_bits(operator: SketchOperator, ledger: Ledger | None) -> bool:
+    """Whether a sum is one of +1 and −1 only, without noise: it is odd where the count is."""
+    return operator.signature.is_one_bit and ledger is None
+
+
+def _halved(sketch: Sketch) -> Array:
+    """Return the sums as they are written: of bits, half of what they are above 0 or 1."""
+    return (sketch.total - sketch.count % 2) // 2 if _are_bits(sketch.operator, sketch.ledger) else sketch.total
+
+
+def _read_sums(cursor: Cursor, operator: SketchOperator, ledger: Ledger | None) -> dict[str, Any]:
+    """Return the fields of a sketch that its section of sums holds."""
+    kind, skipped = cursor.varint(), cursor.varint()
+    count: float
+    if kind == _REALS:
+        count, saturated, weighted = cursor.floats(3).tolist()
+        total: Array = cursor.floats(operator.n_measurements)
+    else:
+        count, saturated, weighted = (cursor.varint() for _ in range(3))
+        total = cursor.signed(operator.n_measurements)
+        if _are_bits(operator, ledger):
+            total = 2 * total + count % 2  # halves of int64 arrays are below 2**61
+        total = _as_int64(total)
+    cursor.end()
+    return {"total": total, "count": count, "saturated": saturated, "skipped": skipped, "weighted": weighted}
+
+
+def _read_columns(cursor: Cursor, n: int) -> ColumnSums:
+    try:
+        codes, squares = (wide.from_array(numbers) for numbers in (cursor.signed(n), cursor.whole(n)))
+    except OverflowError as error:
+        raise FileError("Expected sums of columns of at most 95 bits.") from error
+    cursor.end()
+    return ColumnSums(codes, squares)
+
+
+def _read_ledger(content: memoryview) -> Ledger:
+    try:
+        facts = json.loads(bytes(content).decode("ascii"))
+    except (ValueError, RecursionError) as error:
+        raise FileError(f"Expected a ledger as JSON, got something else: {error}.") from error
+    if not isinstance(facts, dict):
+        raise FileError("Expected a ledger as a JSON object.")
+    ledger = Ledger.from_facts({name: value for name, value in facts.items() if name != "spent"})
+    return ledger.with_spending({"spent": facts["spent"]}) if "spent" in facts else ledger
+
+
+def _as_int64(numbers: Array) -> Int64s:
+    try:
+        return numbers.astype(np.int64)
+    except OverflowError as error:
+        raise FileError("Expected sums of at most 64 bits.") from error
