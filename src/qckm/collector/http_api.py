@@ -105,7 +105,7 @@ async def put_part(request: Request, service: Service, token: Token) -> Response
     at = request.query_params.get("at")
     cell = cell_of_part(name, None if at is None else parse_time(at), now, service.settings)
     sketch = parts.read_sketch(await body_of(request, service.settings.most_part), service.operator, name)
-    part = Part(name, cell, sketch, files.dumps(sketch), token.name, _flag(request, "replace"))
+    part = Part.of(name, cell, sketch, token.name, _flag(request, "replace"))
     outcome = await service.committer.do(lambda db: parts.put(db, part, now), name)
     service.metrics.parts.labels(outcome).inc()
     if outcome != "repeated":
