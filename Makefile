@@ -113,7 +113,7 @@ experiments: $(READY)  ## measure again all that experiments/results holds (hour
 
 sensor-cost: $(READY)  ## flash, RAM and instructions of the sensor's encoder; rewrites experiments/results/sensor_*.csv (ten minutes)
 	tests/install-tools.sh cortex-m avr riscv verilog
-	cd experiments && ../$(BIN)/python sensor_cost.py && ../$(BIN)/python sensor_gates.py
+	cd experiments && ../$(BIN)/python sensor_cost.py && ../$(BIN)/python mac_cost.py && ../$(BIN)/python sensor_gates.py
 
 paper: $(READY)  ## the paper's figures, 100 trials a cell (hours; resumes); FEATURES=mnist_spectral.npz for figure 3
 	cd experiments && nice ../$(BIN)/python -m paper $(if $(FEATURES),--features $(abspath $(FEATURES)))

@@ -3,6 +3,7 @@
 QCKM_CHAOS scales it: 1 is the whole of it, as `make test-collector` runs it.
 """
 
+import contextlib
 import os
 import random
 import shutil
@@ -108,8 +109,10 @@ def test_a_full_disk_stops_the_collector_for_as_long_as_it_is_full(small_disk):
 
     def worst(number):
         nonlocal fulls
-        free = shutil.disk_usage(small_disk).free
-        filler.write_bytes(bytes(max(0, free - 4096)))
+        with contextlib.suppress(OSError), filler.open("wb") as file:  # until there is no room, whoever else writes
+            while True:
+                file.write(bytes(4096))
+                file.flush()
         before = chaos.told.failed_requests
         until = time.monotonic() + 20
         while chaos.told.failed_requests == before and time.monotonic() < until:
