@@ -178,6 +178,30 @@ def test_8_engines_and_bits_are_no_exception(folder, capfd):
     assert capfd.readouterr().err.count("its rows would count twice") == 2
 
 
+# --- 10: a merge that was killed after its rename ---
+
+KILLED = """
+import os, signal, sys
+from qckm.common import atomic
+from qckm.cli import run
+atomic._sync_folder = lambda _: os.kill(os.getpid(), signal.SIGKILL)  # the last thing that a merge does
+run(sys.argv[1:])
+"""
+
+
+@posix
+def test_10_a_merge_that_was_killed_after_its_rename_is_not_done_twice(folder, capfd):
+    op = qckm.SketchOperator.draw(2, 8, 1.0, random_state=0)
+    op.sketch(ROWS, part="berlin/1").save("total.qckm")
+    op.sketch(ROWS + 1, part="paris/1").save("part.qckm")
+    words = ["merge", "total.qckm", "part.qckm", "-o", "total.qckm"]
+    assert subprocess.run([sys.executable, "-c", KILLED, *words], check=False).returncode == -signal.SIGKILL
+    assert qckm.load("total.qckm").count == 2 * len(ROWS)
+    assert run(words) == 1
+    assert "its rows would count twice" in capfd.readouterr().err
+    assert qckm.load("total.qckm").count == 2 * len(ROWS)
+
+
 # --- 9: what cannot be meant, and signals ---
 
 

@@ -71,7 +71,7 @@ def check(data: bytes, folder: Path) -> None:
     assert ledger.in_words()
     for delta in (1e-9, 1e-3):
         told = ledger.epsilon_at(delta)
-        assert 0 <= told
+        assert told >= 0
         for pure, pure_rho, gaussian in ledger.spent:
             by_rho = _epsilon(pure_rho + gaussian, delta)
             apart = pure + (_epsilon(gaussian, delta) if gaussian else 0.0)
