@@ -8,7 +8,7 @@ CORE := CMakeLists.txt $(wildcard src/qckm/kernels/core/*.[ch])
 CODE := conftest.py src tests experiments examples benchmarks docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-engines test-dask test-spark test-ray check format lint types strict test-sanitizers test-wheel test-lowest test-browser test-gpu test-cortex-m0 test-targets kills fuzz mutants experiments sensor-cost bench bench-gpu paper paper-quick docs figures try-it pictures clean
+.PHONY: help demo test test-collector test-engines test-dask test-spark test-ray check format lint types strict test-sanitizers test-wheel test-lowest test-browser test-gpu test-cortex-m0 test-targets kills fuzz mutants experiments sensor-cost bench bench-gpu paper paper-quick docs figures try-it pictures clean
 
 help:  ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -24,9 +24,13 @@ demo: $(READY)  ## a Parquet file of a million rows → qckm fit → report, bes
 
 test: $(READY)  ## run the tests
 	tests/install-tools.sh host
-	$(BIN)/python -m pytest -q -n 2 --ignore tests/browser --ignore tests/packaging --ignore tests/targets -m "not engine"
+	$(BIN)/python -m pytest -q -n 2 --ignore tests/browser --ignore tests/packaging --ignore tests/targets -m "not engine and not peer"
 
 test-engines: test-dask test-spark test-ray  ## run the tests that start a cluster: Dask, Spark, Ray (installs Ray)
+
+test-collector: $(READY)  ## the collector with PostgreSQL and mosquitto (installs Debian's), killed, attacked, under load (ten minutes)
+	tests/install-tools.sh peers
+	$(BIN)/python -m pytest -q -rs tests/collector
 
 test-dask: $(READY)
 	$(BIN)/python -m pytest -q tests/engines/test_dask.py
@@ -109,7 +113,7 @@ experiments: $(READY)  ## measure again all that experiments/results holds (hour
 
 sensor-cost: $(READY)  ## flash, RAM and instructions of the sensor's encoder; rewrites experiments/results/sensor_*.csv (ten minutes)
 	tests/install-tools.sh cortex-m avr riscv verilog
-	cd experiments && ../$(BIN)/python sensor_cost.py && ../$(BIN)/python sensor_gates.py
+	cd experiments && ../$(BIN)/python sensor_cost.py && ../$(BIN)/python mac_cost.py && ../$(BIN)/python sensor_gates.py
 
 paper: $(READY)  ## the paper's figures, 100 trials a cell (hours; resumes); FEATURES=mnist_spectral.npz for figure 3
 	cd experiments && nice ../$(BIN)/python -m paper $(if $(FEATURES),--features $(abspath $(FEATURES)))

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Install the compilers and emulators that the core and tests need and that are missing: Debian packages, if we may.
 # Where we may not, say so: the tests that need them skip, and say so too.
-#   install-tools.sh compiler|host|cpus|cortex-m|avr|riscv|verilog ...
+#   install-tools.sh compiler|host|cpus|cortex-m|avr|riscv|verilog|peers ...
 packages=
 need() {  # need PACKAGES COMMAND...: ask for the packages if a command is missing
     wanted=$1
@@ -27,6 +27,10 @@ for target in "$@"; do
         cortex-m) need "gcc-arm-none-eabi qemu-system-arm" arm-none-eabi-gcc qemu-system-arm ;;
         avr) need "gcc-avr avr-libc simavr" avr-gcc simavr ;;
         riscv) need "gcc-riscv64-unknown-elf qemu-system-misc" riscv64-unknown-elf-gcc qemu-system-riscv32 ;;
+        peers)
+            [ -n "$(ls /usr/lib/postgresql/*/bin/postgres 2>/dev/null)" ] || packages="$packages postgresql"
+            [ -x /usr/sbin/mosquitto ] || packages="$packages mosquitto"
+            ;;
         verilog) need "iverilog yosys" iverilog yosys ;;
         *) echo "install-tools.sh: unknown target $target" >&2; exit 2 ;;
     esac

@@ -34,6 +34,32 @@ def cost() -> str:
     return table(["", "m", *TARGETS, "bits a sample"], rows)
 
 
+def macs() -> str:
+    """Return flash / RAM with the stack / steps of a message of 1064 bytes, of each MAC."""
+    found = read_csv("experiments/results/mac_cost.csv")
+    names = list(dict.fromkeys(row["MAC"] for row in found))
+    rows = []
+    for name in names:
+        cells = []
+        for target in TARGETS.values():
+            row = next(row for row in found if (row["target"], row["MAC"]) == (target, name))
+            numbers = (int(row[column]) for column in ("flash", "RAM with stack", "steps of 1064 bytes"))
+            cells.append(" / ".join(f"{number:,}".replace(",", " ") for number in numbers))
+        rows.append([name, *cells])
+    return table(["", *TARGETS], rows)
+
+
+def signing(target: str) -> str:
+    """Return what signing adds to the steps of 100 rows of counters, m = 256, in per cent."""
+    found = read_csv("experiments/results/mac_cost.csv")
+    signed, plain = (
+        next(int(row["steps of 1064 bytes"]) for row in found if (row["target"], row["MAC"]) == (target, name))
+        for name in ("BLAKE2s", "CRC-32, no MAC")
+    )
+    rows = 100 * float(find(target, "qckm counters, stored", "256")["steps a sample"])
+    return f"{100 * (signed - plain) / rows:.1f}"
+
+
 def gates() -> str:
     """Return what the channel and the encoder take as hardware."""
     names = {"encoder, n = 3, m = 64": ", tables as logic", "encoder, n = 3, m = 256": ", tables in two block memories"}

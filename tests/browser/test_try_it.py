@@ -4,12 +4,14 @@ import base64
 import json
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from qckm import sensor
 from qckm.decoding.first_harmonic import FirstHarmonicModel
+from qckm.sensor import signed, wire
 from try_it_page import SITE, build
 
 URL = (SITE / "index.html").as_uri()
@@ -50,7 +52,8 @@ def sketched(page, rows):
         page.sketcher.clear(0);
         page.sketcher.add(0, rows.flat());
         return [bits, one_by_one, [...page.sketcher.ones(0)], page.sketcher.rows(0), page.sketcher.clipped(0),
-                [...page.sketcher.message(0, 7, 0)]];
+                [...page.sketcher.message(0, 7, 0)],
+                [...page.sketcher.signedMessage(0, Array.from({length: 16}, (_, i) => i), 7, 3, 1, 1000)]];
         """,
         json.dumps(rows.tolist()),
     )
@@ -59,7 +62,7 @@ def sketched(page, rows):
 
 def assert_as_python(page):
     operator, rows = build.load_operator(), odd_rows()
-    bits, one_by_one, at_once, count, clipped, message = sketched(page, rows)
+    bits, one_by_one, at_once, count, clipped, message, signed_message = sketched(page, rows)
     expected = np.unpackbits(operator.encode(rows), axis=1, count=operator.n_measurements, bitorder="little")
     np.testing.assert_array_equal(bits, expected)
     assert one_by_one == at_once == expected.sum(axis=0).tolist()
@@ -69,6 +72,8 @@ def assert_as_python(page):
     pool = sensor.Pool(operator)
     assert pool.add(bytes(message))
     pooled = pool.sketch
+    signed_by_python = replace(wire.loads(bytes(message)), sequence=1, boot=3, time=1000)
+    assert bytes(signed_message) == signed.dumps(signed_by_python, bytes(range(16)))
     np.testing.assert_array_equal(pooled.total, sketch.total)
     assert (pooled.count, pooled.saturated) == (sketch.count, sketch.saturated)
 

@@ -63,7 +63,7 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def running(store, settings: Settings = DEFAULT, operator=OPERATOR, broker: str = ""):
+def running(store, settings: Settings = DEFAULT, operator=OPERATOR, broker=None):
     """Run a collector in a thread; yield its URL."""
     from qckm.collector.server import Address, make_server
     from qckm.collector.service import Service

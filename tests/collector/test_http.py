@@ -255,7 +255,9 @@ def test_private_reports_add_up_to_a_private_sketch(url, tokens, devices):
     assert sketch.ledger.epsilon == pytest.approx(20 * 1.0, rel=1e-6)
 
 
-def test_it_says_how_it_is(url, tokens):
+def test_it_says_how_it_is(url, tokens, devices):
+    sent = [message(devices[0], 900, rows_of(0)), message(devices[0], 901, rows_of(0))[:-1] + b"\0"]
+    call("POST", f"{url}/v1/messages", tokens["gateway"], b"".join(sent))
     assert call("GET", f"{url}/healthz")[0] == call("GET", f"{url}/readyz")[0] == 200
     text = call("GET", f"{url}/metrics", tokens["reader"])[1].decode()
     assert 'qckm_messages_total{outcome="accepted"}' in text

@@ -24,7 +24,7 @@ def sketch_of(seed):
 
 
 def put(db, name, sketch, replace=False, now=NOON, at=None):
-    part = Part(name, cell_of_part(name, at, now, Settings()), sketch, files.dumps(sketch), "shop", replace)
+    part = Part.of(name, cell_of_part(name, at, now, Settings()), sketch, "shop", replace)
     with db.writing():
         return parts.put(db, part, now)
 
@@ -68,6 +68,20 @@ def test_a_withdrawn_part_leaves_nothing_and_stays_withdrawn(db):
     assert whole(db) == sketch_of(0) + sketch_of(1)
     with db.writing(), pytest.raises(Refused, match="no such part"):
         parts.withdraw(db, "berlin/c", OPERATOR, "shop", NOON)
+    assert list(checking.check(db)) == []
+
+
+def test_a_sum_of_parts_that_were_counted_is_not_counted_again(db):
+    monday, tuesday = sketch_of(0).as_part("berlin/monday"), sketch_of(1).as_part("berlin/tuesday")
+    put(db, "berlin/monday", monday)
+    with pytest.raises(Refused, match="counted with berlin/monday"):
+        put(db, "berlin/week", monday + tuesday)
+    assert put(db, "berlin/tuesday", tuesday) == "accepted"
+    with db.writing():
+        for name in ("berlin/monday", "berlin/tuesday"):
+            parts.withdraw(db, name, OPERATOR, "shop", NOON)
+    assert put(db, "berlin/week", monday + tuesday) == "accepted"
+    assert whole(db) == sketch_of(0) + sketch_of(1)
     assert list(checking.check(db)) == []
 
 

@@ -41,14 +41,6 @@ def _opened(store: str) -> Iterator[Database]:
         db.close()
 
 
-def first_token(store: str, now: int) -> str | None:
-    """Make a token with all rights, if there is none yet; return its secret."""
-    with _opened(store) as db:
-        if db.one("SELECT 1 FROM tokens") is not None:
-            return None
-        return senders.create_token(db, "first", senders.RIGHTS, ["*"], now)
-
-
 @click.group()
 def token() -> None:
     """Make, list and revoke tokens: what senders and readers show to a collector."""
@@ -215,6 +207,28 @@ def restore(file: str, store: str, console: Console) -> None:
     console.say(f"{store}: {copied:,} rows")
 
 
+@click.command("simulate")
+@click.option("--url", default="http://127.0.0.1:8321", show_default=True, help="The collector.")
+@click.option("--devices", type=click.IntRange(0, 100_000), default=300, show_default=True)
+@click.option("--shops", type=click.IntRange(0, 1000), default=12, show_default=True)
+@click.option("--days", type=click.IntRange(0, 7), default=7, show_default=True, help="Of the past, sent first.")
+@click.option("--seconds", type=click.FloatRange(0), help="Then live for so long. [default: until Ctrl-C]")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@store_option
+@console_options
+def simulate(
+    url: str, devices: int, shops: int, days: int, seconds: float | None, seed: int, store: str, console: Console
+) -> None:
+    """Send what a fleet might: sensors in three halls, shops, messages that come twice or are forged, a change."""
+    from qckm.collector import simulator
+
+    require_store(store)
+    forever = float("inf") if seconds is None else seconds
+    rows = simulator.simulate(store, url, devices, shops, days, forever, seed, console)
+    console.say(f"{rows:,} rows sent")
+    console.print_facts({"rows": rows})
+
+
 def _show_rows(columns: tuple[str, ...], rows: list[tuple[Any, ...]], console: Console) -> None:
     """Show a table to people, or as JSON."""
     console.print_facts({"rows": [dict(zip(columns, row, strict=True)) for row in rows]})
@@ -233,4 +247,4 @@ def _show_rows(columns: tuple[str, ...], rows: list[tuple[Any, ...]], console: C
         show("  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip())
 
 
-COMMANDS = (token, device, check, backup, restore)
+COMMANDS = (token, device, check, backup, restore, simulate)

@@ -103,6 +103,19 @@ def fetch(url: str, method: str = "GET", data: bytes | None = None, token: str |
     raise Unreachable(f"{_place(url)}: {words} Tried {tries} times.")
 
 
+def post(url: str, data: bytes) -> None:
+    """Tell somebody something, as JSON, three times if need be; whoever it is has not asked for a token."""
+    for attempt in range(3):
+        time.sleep(attempt)
+        request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method="POST")
+        try:
+            with _OPENER.open(request, timeout=10):
+                return
+        except OSError as error:
+            words = str(getattr(error, "reason", error))
+    raise Unreachable(f"{_place(url)}: {words}")
+
+
 def _words_of(error: urllib.error.HTTPError) -> str:
     try:
         return str(json.loads(error.read(1 << 16))["error"])

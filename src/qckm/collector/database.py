@@ -29,6 +29,7 @@ class Database:
         # Appended to a SELECT whose rows are to be changed: SQLite has one writer at a time anyway.
         self.for_update = " FOR UPDATE" if self.is_postgresql else ""
         self._connection: Any = None
+        self._within = False  # a transaction
 
     def close(self) -> None:
         """Close the connection; the next statement opens another one."""
@@ -64,18 +65,17 @@ class Database:
 
     @contextlib.contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
-        with self._errors():
-            self._open()
-            self._run(begin)
+        self._run(begin)
+        self._within = True
         try:
-            with self._errors():
-                yield
-                self._run("COMMIT")
+            yield
+            self._run("COMMIT")
         except BaseException:
-            if self._connection is not None:
-                with contextlib.suppress(Exception):
-                    self._run("ROLLBACK")
+            with contextlib.suppress(Exception):
+                self._run("ROLLBACK")
             raise
+        finally:
+            self._within = False
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         """Return what a query gives."""
@@ -94,11 +94,13 @@ class Database:
     def many(self, sql: str, values: Sequence[Sequence[Any]]) -> None:
         """Change something once for each of the values."""
         if values:
-            self._open().cursor().executemany(self._dialect(sql), values)
+            with self._errors():
+                self._open().cursor().executemany(self._dialect(sql), values)
 
     def _run(self, sql: str, values: Sequence[Any] = ()) -> Any:
-        cursor = self._open().cursor()
-        cursor.execute(self._dialect(sql), values)
+        with self._errors():
+            cursor = self._open().cursor()
+            cursor.execute(self._dialect(sql), values)
         return cursor
 
     def _dialect(self, sql: str) -> str:
@@ -106,6 +108,8 @@ class Database:
 
     def _open(self) -> Any:
         if self._connection is None:
+            if self._within:
+                raise Unavailable("The connection was lost within a transaction.")  # the rest of it must not be done
             self._connection = (
                 _connect_postgresql(self.address) if self.is_postgresql else _connect_sqlite(self.address)
             )

@@ -124,6 +124,8 @@ class Committer:
                     try:
                         with db.nested():
                             results[id(waiting)] = waiting.job(db)
+                    except Unavailable:
+                        raise
                     except QckmError as error:
                         results[id(waiting)] = error
         return [results.get(id(waiting), []) for waiting in batch]

@@ -64,19 +64,16 @@ def door(right: str | None, handler: Handler) -> Callable[[Request], Awaitable[R
 
 
 async def _token_of(request: Request, service: Service, address: str) -> Token:
-    service.failures.require(address)
+    """Return whose request it is. Only who fails is slowed down: others may come from the same address."""
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     given = secret.strip() if scheme.lower() == "bearer" and secret else None
     try:
-        try:
-            return service.directory.token_of(given)
-        except Refused:
-            if given is None or not await service.look_again():
-                raise
-            return service.directory.token_of(given)
+        return service.directory.token_of(given)
     except Refused:
         service.failures.take(address)
-        raise
+        if given is None or not await service.look_again():
+            raise
+    return service.directory.token_of(given)
 
 
 async def body_of(request: Request, most: int) -> bytes:
@@ -105,7 +102,7 @@ async def put_part(request: Request, service: Service, token: Token) -> Response
     at = request.query_params.get("at")
     cell = cell_of_part(name, None if at is None else parse_time(at), now, service.settings)
     sketch = parts.read_sketch(await body_of(request, service.settings.most_part), service.operator, name)
-    part = Part(name, cell, sketch, files.dumps(sketch), token.name, _flag(request, "replace"))
+    part = Part.of(name, cell, sketch, token.name, _flag(request, "replace"))
     outcome = await service.committer.do(lambda db: parts.put(db, part, now), name)
     service.metrics.parts.labels(outcome).inc()
     if outcome != "repeated":

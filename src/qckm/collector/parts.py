@@ -6,6 +6,7 @@ import hashlib
 import json
 import uuid
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from qckm.collector.database import Database
@@ -13,6 +14,7 @@ from qckm.collector.refusals import Reason, Refused
 from qckm.collector.windows import Cell, show_time
 from qckm.errors import QckmError
 from qckm.sketch import Sketch, SketchOperator, files
+from qckm.sketch.parts import id_of
 
 KEPT, CLOSED, WITHDRAWN = "kept", "closed", "withdrawn"
 
@@ -23,10 +25,21 @@ class Part:
 
     name: str
     cell: Cell
-    sketch: Sketch
-    data: bytes  # as the store keeps it
+    sketch: Sketch  # without names: the store has them
+    ids: frozenset[bytes]  # of all names that its rows were sketched or merged under, its own among them
     sender: str
     replace: bool = False
+
+    @classmethod
+    def of(cls, name: str, cell: Cell, sketch: Sketch, sender: str, replace: bool = False) -> Part:
+        """Return the part that a sketch is to be."""
+        ids = frozenset(id.to_bytes(8, "little") for id in {id_of(name), *sketch.parts})
+        return cls(name, cell, sketch.without_parts(), ids, sender, replace)
+
+    @cached_property
+    def data(self) -> bytes:
+        """The sketch as the store keeps it."""
+        return files.dumps(self.sketch)
 
     @property
     def digest(self) -> bytes:
@@ -75,6 +88,7 @@ def put(db: Database, part: Part, now: int) -> Literal["accepted", "repeated", "
         (part.name, *_key(part.cell), KEPT, part.digest, part.sketch.count, part.sender, now, part.data),
     )
     if new:
+        _take_names(db, part)
         _write_sum(db, part.cell, _lock_sum(db, part.cell, part.sketch.operator) + part.sketch)
         if _has_closed(db, part.cell):  # later than all others: it counts, but cannot be taken out either
             db.execute("UPDATE parts SET state = ?, sketch = NULL WHERE name = ?", (CLOSED, part.name))
@@ -82,7 +96,7 @@ def put(db: Database, part: Part, now: int) -> Literal["accepted", "repeated", "
     found = _locked(db, part.name)
     assert found is not None
     old, state, digest, _ = found
-    if state != WITHDRAWN and digest == part.digest:
+    if state != WITHDRAWN and (digest == part.digest or _is_kept(db, part)):
         return "repeated"
     if not part.replace:
         if state == WITHDRAWN:
@@ -101,9 +115,30 @@ def put(db: Database, part: Part, now: int) -> Literal["accepted", "repeated", "
         "sketch = ? WHERE name = ?",
         (*_key(part.cell), KEPT, part.digest, part.sketch.count, part.sender, now, part.data, part.name),
     )
+    db.execute("DELETE FROM named WHERE part = ?", (part.name,))
+    _take_names(db, part)
     for cell in sorted({old, part.cell}):
         rebuild(db, cell, part.sketch.operator)
     return "replaced"
+
+
+def _take_names(db: Database, part: Part) -> None:
+    """Remember all names that a part has; refuse one that has a name in common with another part."""
+    for id in sorted(part.ids):
+        insert = "INSERT INTO named (id, part) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
+        if not db.execute(insert, (id, part.name)):
+            found = db.one("SELECT part FROM named WHERE id = ?", (id,))
+            raise Refused(
+                Reason.PART_EXISTS,
+                f"{part.name} has rows that were counted with {found[0] if found else 'another part'}: their names say "
+                "so. Withdraw that one first, or leave its rows out.",
+            )
+
+
+def _is_kept(db: Database, part: Part) -> bool:
+    """Whether the sketch of a part is the one that is kept, though another version of qckm may have written it."""
+    found = db.one("SELECT sketch FROM parts WHERE name = ? AND sketch IS NOT NULL", (part.name,))
+    return found is not None and files.dumps(files.loads(bytes(found[0]))) == part.data
 
 
 def withdraw(db: Database, name: str, operator: SketchOperator, sender: str, now: int) -> int:
@@ -115,6 +150,7 @@ def withdraw(db: Database, name: str, operator: SketchOperator, sender: str, now
     if state == CLOSED:
         raise _closed(name, cell)
     db.execute("UPDATE parts SET state = ?, sketch = NULL WHERE name = ?", (WITHDRAWN, name))
+    db.execute("DELETE FROM named WHERE part = ?", (name,))
     rebuild(db, cell, operator)
     note_withdrawal(db, {"part": name}, rows, sender, now)
     return rows

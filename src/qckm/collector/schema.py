@@ -31,6 +31,7 @@ TABLES: Final[dict[str, str]] = {
     "parts": """
         name TEXT PRIMARY KEY, grp TEXT NOT NULL, start BIGINT NOT NULL, span BIGINT NOT NULL, state TEXT NOT NULL,
         digest BLOB NOT NULL, rows BIGINT NOT NULL, sender TEXT NOT NULL, received BIGINT NOT NULL, sketch BLOB""",
+    "named": "id BLOB PRIMARY KEY, part TEXT NOT NULL",
     "part_sums": """
         grp TEXT NOT NULL, start BIGINT NOT NULL, span BIGINT NOT NULL, rows BIGINT NOT NULL, sketch BLOB NOT NULL,
         PRIMARY KEY (grp, start, span)""",
@@ -52,7 +53,10 @@ TABLES: Final[dict[str, str]] = {
     "releases": "id TEXT PRIMARY KEY, at BIGINT NOT NULL, asked TEXT NOT NULL, ledger TEXT NOT NULL",
     "jobs": "name TEXT PRIMARY KEY, due BIGINT NOT NULL",
 }
-INDEXES: Final = ("CREATE INDEX IF NOT EXISTS parts_by_window ON parts (grp, start, span)",)
+INDEXES: Final = (
+    "CREATE INDEX IF NOT EXISTS parts_by_window ON parts (grp, start, span)",
+    "CREATE INDEX IF NOT EXISTS named_by_part ON named (part)",
+)
 # Of the settings, those that everything in the store depends on.
 _FIXED: Final = ("group_depth", "window")
 

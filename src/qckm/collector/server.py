@@ -12,7 +12,10 @@ import uvicorn
 from starlette.applications import Starlette
 
 from qckm.collector.http_api import make_app
+from qckm.collector.mqtt import Broker, Subscriber
+from qckm.collector.page_api import Latest, routes
 from qckm.collector.service import Service
+from qckm.collector.watching import watch
 
 log = logging.getLogger("qckm.collector")
 
@@ -33,26 +36,35 @@ class Address:
         return f"{'https' if self.certificate else 'http'}://{host}:{self.port}"
 
 
-def serve(service: Service, address: Address, broker: str = "") -> None:
+def serve(service: Service, address: Address, broker: Broker | None = None) -> None:
     """Serve until SIGTERM or Ctrl-C, HTTP and what comes from a broker."""
     with contextlib.suppress(KeyboardInterrupt):  # after a graceful end, uvicorn raises again what ended it
         make_server(service, address, broker).run()
 
 
-def make_server(service: Service, address: Address, broker: str = "") -> uvicorn.Server:
+def make_server(service: Service, address: Address, broker: Broker | None = None) -> uvicorn.Server:
     """Return a server that is to be run."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await service.start()
+        app.state.latest = Latest(service)
+        service.every(10.0, lambda: watch(service))
+        subscriber = None
+        if broker is not None:
+            subscriber = service.subscriber = Subscriber(broker, service, str(address.port))
+            subscriber.start()
         log.info("listening", extra={"url": address.url})
         yield
+        if subscriber is not None:
+            await subscriber.stop()
         await service.stop()
         log.info("stopped")
 
     options: dict[str, Any] = {"ssl_certfile": address.certificate, "ssl_keyfile": address.key}
+    app = make_app(service, routes(), lifespan)
     config = uvicorn.Config(
-        make_app(service, [], lifespan),
+        app,
         host=address.host,
         port=address.port,
         log_config=None,
@@ -64,4 +76,5 @@ def make_server(service: Service, address: Address, broker: str = "") -> uvicorn
         h11_max_incomplete_event_size=64 << 10,
         **options,
     )
-    return uvicorn.Server(config)
+    server = app.state.server = uvicorn.Server(config)
+    return server

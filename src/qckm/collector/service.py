@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from qckm.collector import messages, schema, upkeep
+from qckm.collector import messages, schema, senders, upkeep
 from qckm.collector.counting import Outcome
 from qckm.collector.database import Database
 from qckm.collector.decoding import Decoder
@@ -25,10 +25,15 @@ from qckm.collector.senders import Directory, stamp_of
 from qckm.collector.settings import HOUR, Settings
 from qckm.sketch import SketchOperator
 
+if TYPE_CHECKING:
+    from qckm.collector.mqtt import Subscriber
+
 log = logging.getLogger("qckm.collector")
 T = TypeVar("T")
 # How many messages are looked at before other requests get their turn.
 _TURN = 50
+# How long a database may take to start.
+_START_SECONDS = 60
 # Seconds between looks for new tokens and devices that strangers can bring about.
 _SOON = 0.1
 # The text of a refusal that is kept, as an example.
@@ -42,22 +47,32 @@ class Service:
     address: str
     settings: Settings
     operator: SketchOperator
+    first_token: str | None = field(default=None, repr=False)  # where the store is new
     directory: Directory = field(default_factory=Directory)
     metrics: Metrics = field(default_factory=Metrics)
+    subscriber: Subscriber | None = None
     _looked: float = 0.0
     _look: asyncio.Task[None] | None = None
     _refused: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
-    _local: threading.local = field(default_factory=threading.local)
+    _local: threading.local = field(default_factory=threading.local)  # each thread that reads has a connection
+    _reading: list[Database] = field(default_factory=list)
 
     @classmethod
     def open(cls, address: str, settings: Settings, operator: SketchOperator | None = None) -> Service:
-        """Open a store, and make it if it is new: then it needs an operator."""
-        db = Database(address)
-        try:
-            return cls(address, settings, schema.prepare(db, operator, settings))
-        finally:
-            db.close()
+        """Open a store, and make it if it is new: then it needs an operator. A database that starts is waited for."""
+        db, until = Database(address), time.monotonic() + _START_SECONDS
+        while True:
+            try:
+                kept = schema.prepare(db, operator, settings)
+                return cls(address, settings, kept, senders.first_token(db, int(time.time())))
+            except Unavailable as error:
+                if not db.is_postgresql or time.monotonic() > until:
+                    raise
+                log.warning("waiting for the database", extra={"error": str(error)})
+                time.sleep(0.5)
+            finally:
+                db.close()
 
     async def start(self) -> None:
         """Begin to work; to be called within the event loop."""
@@ -67,7 +82,8 @@ class Service:
         self.message_limits = Limits(self.settings.messages_per_second, "messages")
         self.failures = Limits(self.settings.failures_per_second, "failed attempts")
         self._readers = ThreadPoolExecutor(2, "qckm-read")
-        await self._refresh()
+        with contextlib.suppress(Unavailable):  # it is looked again soon
+            await self._refresh()
         self.every(1.0, self._refresh)
         self.every(1.0, self._write_refusals)
         self.every(60.0, self._keep_up)
@@ -81,6 +97,8 @@ class Service:
             await self._write_refusals()
         await self.committer.stop()
         self._readers.shutdown()
+        for db in self._reading:
+            db.close()
 
     def every(self, seconds: float, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Do something again and again; what goes wrong is logged, and it is done again."""
@@ -103,6 +121,7 @@ class Service:
         def ask() -> T:
             if not hasattr(self._local, "db"):
                 self._local.db = Database(self.address)
+                self._reading.append(self._local.db)
             with self._local.db.reading() as db:
                 return question(db)
 

@@ -52,6 +52,12 @@ async function makeSketcher() {
       const size = core.send(number, device, sequence);
       return at(core.message_at(), Uint8Array, size).slice();
     },
+    /** The same, signed with a key of 16 bytes, for a collector. */
+    signedMessage(number, key, device, boot, sequence, time) {
+      at(core.key_at(), Uint8Array, 16).set(key);
+      const size = core.send_signed(number, device, boot, sequence, time);
+      return at(core.message_at(), Uint8Array, size).slice();
+    },
     messageBytes: 32 + 4 * MEASUREMENTS + 4,
   };
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 import tomllib
 from collections.abc import Callable
 from dataclasses import fields
@@ -88,25 +87,28 @@ def command(
     _require_extra()
     from qckm.collector import server
     from qckm.collector.metrics import log_to_stderr
+    from qckm.collector.mqtt import Broker
     from qckm.collector.service import Service
 
     if (certificate is None) != (private_key is None):
         raise click.UsageError("TLS needs both --certificate and --private-key.")
     operator = None if operator_file is None else sketch_io.load_operator(operator_file)
+    broker = Broker.parse(mqtt) if mqtt else None
     service = Service.open(store, Settings(**settings), operator)
     address = server.Address(host, port, certificate, private_key)
     console = Console()
-    secret = collect_admin.first_token(store, int(time.time()))
+    secret = service.first_token
     if secret:
         console.say("The first token, with all rights; it is not shown again:")
         console.say(f"  {secret}")
     console.say(f"The page: {address.url}/" + (f"#{secret}" if secret else ""))
     log_to_stderr(os.environ.get("QCKM_LOG", "info"))
-    server.serve(service, address, mqtt)
+    server.serve(service, address, broker)
 
 
 def _require_extra() -> None:
     try:
+        import paho.mqtt  # noqa: F401
         import prometheus_client  # noqa: F401
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401

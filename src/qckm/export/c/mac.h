@@ -20,10 +20,8 @@ static const uint32_t qckm_mac_initial[8] QCKM_FLASH = {
     UINT32_C(0x6A09E667), UINT32_C(0xBB67AE85), UINT32_C(0x3C6EF372), UINT32_C(0xA54FF53A),
     UINT32_C(0x510E527F), UINT32_C(0x9B05688C), UINT32_C(0x1F83D9AB), UINT32_C(0x5BE0CD19)};
 
-QCKM_FUNCTION uint32_t qckm_mac_turned(uint32_t word, unsigned int by)
-{
-    return word >> by | word << (32u - by);
-}
+/* Turned right by a constant. Of eight bits and of one, an AVR does it by moving bytes; others have an instruction. */
+#define QCKM_MAC_TURNED(word, by) ((word) >> (by) | (word) << (32u - (by)))
 
 QCKM_FUNCTION uint32_t qckm_mac_word(const uint8_t *at)
 {
@@ -44,17 +42,27 @@ QCKM_FUNCTION void qckm_mac_compress(qckm_mac *mac, int last)
     for (i = 0; i < 80; i++) {
         /* Eight mixes a round: four columns, then four diagonals. */
         const unsigned int column = i & 3u, diagonal = i >> 2 & 1u;
-        uint32_t *const a = &v[column];
-        uint32_t *const b = &v[4 + ((column + diagonal) & 3u)];
-        uint32_t *const c = &v[8 + ((column + 2 * diagonal) & 3u)];
-        uint32_t *const d = &v[12 + ((column + 3 * diagonal) & 3u)];
-        const unsigned int order = QCKM_READ_8(&qckm_mac_order[i]);
+        uint32_t *const at_a = &v[column];
+        uint32_t *const at_b = &v[4 + ((column + diagonal) & 3u)];
+        uint32_t *const at_c = &v[8 + ((column + 2 * diagonal) & 3u)];
+        uint32_t *const at_d = &v[12 + ((column + 3 * diagonal) & 3u)];
+        uint32_t a = *at_a, b = *at_b, c = *at_c, d = *at_d;
+        uint8_t order = (uint8_t)QCKM_READ_8(&qckm_mac_order[i]);
         for (j = 0; j < 2; j++) {
-            *a += *b + qckm_mac_word(mac->block + 4 * (order >> (4 * j) & 15u));
-            *d = j ? qckm_mac_turned(*d ^ *a, 8) : qckm_mac_turned(*d ^ *a, 16);
-            *c += *d;
-            *b = j ? qckm_mac_turned(*b ^ *c, 7) : qckm_mac_turned(*b ^ *c, 12);
+            a += b + qckm_mac_word(mac->block + 4 * (order & 15u));
+            order = (uint8_t)(order >> 4);
+            d ^= a;
+            d = QCKM_MAC_TURNED(d, 8);
+            d = j ? d : QCKM_MAC_TURNED(d, 8);
+            c += d;
+            b ^= c;
+            b = QCKM_MAC_TURNED(b, 8); /* by 7: 8 and back 1; by 12: 8 and 4 */
+            b = j ? QCKM_MAC_TURNED(b, 31) : QCKM_MAC_TURNED(b, 4);
         }
+        *at_a = a;
+        *at_b = b;
+        *at_c = c;
+        *at_d = d;
     }
     for (i = 0; i < 8; i++) {
         mac->state[i] ^= v[i] ^ v[i + 8];

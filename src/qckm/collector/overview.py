@@ -1,0 +1,156 @@
+"""What the page shows, as one JSON object: who sends, what came when, what it is made of, what has changed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+import qckm
+from qckm.collector import sums, watching
+from qckm.collector.database import Database
+from qckm.collector.settings import DAY, HOUR, Settings
+from qckm.collector.sums import Asked
+from qckm.collector.windows import group_of
+from qckm.sketch import SketchOperator
+
+HOURS, DAYS = 48, 30
+_MOST_GROUPS, _MOST_DEVICES, _MOST_REFUSALS, _MOST_PARTS = 200, 20, 50, 8
+
+
+def overview(db: Database, operator: SketchOperator, settings: Settings) -> dict[str, Any]:
+    """Return all that the page shows, of one state of the store."""
+    now = int(time.time())
+    cells = sums.cells_of(db, Asked(now - now % DAY - DAYS * DAY))
+    return {
+        "now": now,
+        "version": qckm.__version__,
+        "operator": {
+            "columns": operator.feature_names or [f"x{i}" for i in range(operator.n_features)],
+            "measurements": operator.n_measurements,
+            "fingerprint": operator.fingerprint,
+        },
+        "rows": _total(db),
+        "hours": _rows_over_time(cells, now - now % HOUR - (HOURS - 1) * HOUR, HOUR),
+        "days": _rows_over_time(cells, now - now % DAY - (DAYS - 1) * DAY, DAY),
+        "groups": _groups(db, settings, now),
+        "quiet": _quiet_devices(db, now),
+        "parts": _last_parts(db),
+        "refusals": _refusals(db),
+        "drifts": _drifts(db, now),
+        "clusters": _clusters(db),
+    }
+
+
+def _total(db: Database) -> int:
+    found = db.one(
+        "SELECT (SELECT coalesce(sum(rows), 0) FROM part_sums) + (SELECT coalesce(sum(rows), 0) FROM device_sums)"
+    )
+    return int(found[0]) if found else 0
+
+
+def _rows_over_time(cells: dict[Any, int], begin: int, span: int) -> list[dict[str, Any]]:
+    """Return the rows of each window by group; windows longer than that are left out."""
+    found: defaultdict[int, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for cell, rows in cells.items():
+        if cell.start >= begin and cell.span <= span:
+            found[cell.start - cell.start % span][cell.group] += rows
+    return [{"start": start, "rows": dict(groups)} for start, groups in sorted(found.items())]
+
+
+def _groups(db: Database, settings: Settings, now: int) -> list[dict[str, Any]]:
+    """Return what is known of each group: its devices, those seen within an hour, its parts, its rows."""
+    empty = {"devices": 0, "active": 0, "missing": 0, "repeated": 0, "parts": 0, "rows": 0, "last_seen": None}
+    found: defaultdict[str, dict[str, Any]] = defaultdict(lambda: dict(empty))
+    missing: dict[int, int] = dict(db.rows("SELECT device, sum(top + 1 - messages) FROM boots GROUP BY device"))
+    for number, name, last_seen, repeated in db.rows(
+        "SELECT number, name, last_seen, repeated FROM devices WHERE revoked IS NULL"
+    ):
+        group = found[group_of(name, settings.group_depth)]
+        group["devices"] += 1
+        group["active"] += last_seen is not None and last_seen > now - HOUR
+        group["missing"] += int(missing.get(number, 0))
+        group["repeated"] += repeated
+        group["last_seen"] = max(group["last_seen"] or 0, last_seen or 0) or None
+    for name, count, received in db.rows(
+        "SELECT grp, count(*), max(received) FROM parts WHERE state <> 'withdrawn' GROUP BY grp"
+    ):
+        found[name]["parts"] += count
+        found[name]["last_seen"] = max(found[name]["last_seen"] or 0, received)
+    for table in ("part_sums", "device_sums"):
+        for name, rows in db.rows(f"SELECT grp, sum(rows) FROM {table} GROUP BY grp"):
+            found[name]["rows"] += int(rows)
+    return [{"name": name, **facts} for name, facts in sorted(found.items())][:_MOST_GROUPS]
+
+
+def _quiet_devices(db: Database, now: int) -> list[dict[str, Any]]:
+    """Return the devices that have not been heard of for longest, if that is more than an hour."""
+    columns = ("number", "name", "last_seen", "messages", "wrong_clock")
+    rows = db.rows(
+        f"SELECT {', '.join(columns)} FROM devices WHERE revoked IS NULL AND coalesce(last_seen, 0) < ? "
+        "ORDER BY coalesce(last_seen, 0), number LIMIT ?",
+        (now - HOUR, _MOST_DEVICES),
+    )
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def _last_parts(db: Database) -> list[dict[str, Any]]:
+    columns = ("name", "state", "rows", "sender", "received")
+    rows = db.rows(f"SELECT {', '.join(columns)} FROM parts ORDER BY received DESC, name LIMIT ?", (_MOST_PARTS,))
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def _refusals(db: Database) -> list[dict[str, Any]]:
+    columns = ("sender", "reason", "times", "last", "words")
+    rows = db.rows(f"SELECT {', '.join(columns)} FROM refusals ORDER BY last DESC, sender LIMIT ?", (_MOST_REFUSALS,))
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def _drifts(db: Database, now: int) -> list[dict[str, Any]]:
+    found = []
+    for grp, start, span, drifted, text in db.rows(
+        "SELECT grp, start, span, drifted, result FROM drifts WHERE start >= ? ORDER BY start, grp", (now - DAYS * DAY,)
+    ):
+        result = json.loads(text)
+        told = {name: result[name] for name in ("pvalue", "effect") if name in result}
+        words = watching.words_of(result)
+        found.append({"group": grp, "start": start, "span": span, "drifted": bool(drifted), "words": words, **told})
+    return found
+
+
+def _same_clusters(model: dict[str, Any], centers: list[list[float]]) -> list[int] | None:
+    """Return which of some centres each cluster of a model is: the nearest, if no two are near the same one."""
+    ours, others = (np.array(points) / model["units"] for points in (model["centers"], centers))
+    if ours.shape != others.shape:
+        return None
+    nearest = [int(((others - center) ** 2).sum(axis=1).argmin()) for center in ours]
+    return nearest if len(set(nearest)) == len(nearest) else None
+
+
+def _clusters(db: Database) -> dict[str, Any] | None:
+    """Return the centroids that are watched, and their weights in each window since they were found."""
+    known = db.one("SELECT created, model FROM models WHERE key = 'watch'")
+    if known is None:
+        return None
+    model = json.loads(bytes(known[1]))
+    facts = model["facts"]
+    weights = []
+    for start, text in db.rows("SELECT start, result FROM drifts WHERE grp = '' ORDER BY start"):
+        told = json.loads(text).get("explanation")
+        order = _same_clusters(model, told["centers"]) if told else None
+        if told and order:
+            shares = [max(0.0, told["weights"][i] + (told["weight_changes"][i] or 0.0)) for i in order]
+            weights.append({"start": start, "weights": shares})
+    return {
+        "created": known[0],
+        "centers": model["centers"],
+        "weights": model["weights"],
+        "units": model["units"],
+        "converged": facts.get("converged"),
+        "excess": facts.get("excess"),
+        "excess_high": facts.get("excess_high"),
+        "over_time": weights,
+    }

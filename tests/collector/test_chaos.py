@@ -1,0 +1,130 @@
+"""Collectors, PostgreSQL and brokers are killed while a fleet sends: nothing is lost, nothing counts twice.
+
+QCKM_CHAOS scales it: 1 is the whole of it, as `make test-collector` runs it.
+"""
+
+import contextlib
+import os
+import random
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from collector.chaos import Chaos, Collector
+from collector.peers import Mosquitto, Postgres, stopping
+from qckm.collector.settings import DAY, HOUR
+
+pytestmark = [pytest.mark.peer, pytest.mark.timeout(1200)]
+SIZE = float(os.environ.get("QCKM_CHAOS", "1"))
+# How wrong a collector's clock is after a restart: mostly not at all.
+SKEWS = [0, 0, 0, 0, HOUR, -HOUR, -2 * DAY, 2 * DAY, 400 * DAY]
+
+
+def kill_and_start(collector, rng, skewed=True):
+    """Let it work for a moment, kill it, start it with another clock."""
+    assert collector.wait(), collector.log.read_text()[-2000:]
+    time.sleep(rng.uniform(0.05, 0.5))
+    collector.kill()
+    collector.start(rng.choice(SKEWS) if skewed else 0)
+
+
+def finish(chaos, collectors):
+    for collector in collectors:
+        assert collector.wait(), collector.log.read_text()[-2000:]
+    for collector in collectors:
+        collector.kill()
+        collector.start()
+        assert collector.wait()
+    chaos.verify(collectors[0].url)
+    for collector in collectors:
+        collector.stop()
+    print(f"{sum(collector.kills for collector in collectors)} kill -9 of collectors")
+
+
+def test_sqlite_with_a_broker_and_a_hundred_kills(tmp_path):
+    rng = random.Random(0)
+    chaos = Chaos(str(tmp_path), int(1000 * SIZE), 100, int(40 * SIZE), 5)
+    restarts = 0
+    with stopping(Mosquitto()) as broker, Collector(str(tmp_path), mqtt=broker.url) as collector:
+
+        def worst(number):
+            nonlocal restarts
+            kill_and_start(collector, rng)
+            if number % 10 == 5:
+                broker.stop(keep=True)
+                broker.start()
+                restarts += 1
+
+        chaos.run([collector.url], int(100 * SIZE), worst, broker_port=broker.port)
+        finish(chaos, [collector])
+    print(f"{restarts} restarts of the broker")
+
+
+def test_two_collectors_over_postgresql_that_is_killed_too():
+    rng = random.Random(1)
+    with stopping(Postgres()) as postgres:
+        chaos = Chaos(postgres.url, int(1000 * SIZE), 100, int(40 * SIZE), 5)
+        kills = 0
+        with Collector(postgres.url) as one, Collector(postgres.url) as other:
+            collectors = [one, other]
+
+            def worst(number):
+                nonlocal kills
+                if number % 3 == 2:
+                    time.sleep(rng.uniform(0.05, 0.5))
+                    postgres.kill()
+                    kills += 1
+                    time.sleep(rng.uniform(0, 1))
+                    postgres.start()
+                else:
+                    kill_and_start(collectors[number % 2], rng)
+
+            chaos.run([collector.url for collector in collectors], int(60 * SIZE), worst)
+            finish(chaos, collectors)
+    print(f"{kills} kill -9 of PostgreSQL")
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of a few megabytes, where we may mount one."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    if (
+        shutil.which("mount") is None
+        or subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)], check=False, capture_output=True
+        ).returncode
+    ):
+        pytest.skip("we may not mount a file system here")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_full_disk_stops_the_collector_for_as_long_as_it_is_full(small_disk):
+    chaos = Chaos(str(small_disk), int(1000 * SIZE), 20, int(40 * SIZE), 2)
+    filler = small_disk / "filler"
+    fulls = 0
+
+    def worst(number):
+        nonlocal fulls
+        with contextlib.suppress(OSError), filler.open("wb") as file:  # until there is no room, whoever else writes
+            while True:
+                file.write(bytes(4096))
+                file.flush()
+        before = chaos.told.failed_requests
+        until = time.monotonic() + 20
+        while chaos.told.failed_requests == before and time.monotonic() < until:
+            time.sleep(0.05)
+        fulls += chaos.told.failed_requests > before
+        filler.unlink()
+        subprocess.run(["mount", "-o", f"remount,size={6 + number}m", str(small_disk)], check=True)
+
+    with Collector(str(small_disk)) as collector:
+        assert collector.wait()
+        chaos.run([collector.url], 5, worst, http_workers=2)
+        subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
+        finish(chaos, [collector])
+    print(f"the disk was full {fulls} times")
+    assert fulls
