@@ -56,8 +56,8 @@ class Sketch(Value):
     parts : Parts
         The names of the parts that were added up, where they had some: none of them is added twice.
     column_sums : ColumnSums, optional
-        The sums of the columns and of their squares, where they are known of all rows: of bits, of real weights, of
-        rows on a GPU and of private sketches they are not.
+        The sums of the columns, of their squares and of products of two, where they are known of all rows: of bits, of
+        real weights and of private sketches they are not.
 
     Examples
     --------
