@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from qckm.collector import parts, sums, withdrawing
+from qckm.collector import parts, releasing, sums, withdrawing
 from qckm.collector.decoding import model_key
 from qckm.collector.parts import Part
 from qckm.collector.refusals import Reason, Refused, Unavailable
@@ -246,6 +246,18 @@ async def post_withdrawal(request: Request, service: Service, token: Token) -> R
     return JSONResponse({"rows": done.rows, "windows": done.windows, "left_as_they_are": done.untouched})
 
 
+async def post_release(request: Request, service: Service, token: Token) -> Response:
+    """Return a private sketch of a span and a group, out of the budget."""
+    asked, now = await _json(request), int(time.time())
+    begin, end = (parse_time(str(asked.pop(name))) if name in asked else default for name, default in _EDGES.items())
+    group = str(asked.pop("group", ""))
+    span = Asked(begin, end, require_name(group) if group else "")
+    data = await service.committer.do(
+        lambda db: releasing.release_span(db, service.operator, service.settings, span, asked, now)
+    )
+    return Response(data, media_type=SKETCH)
+
+
 _EDGES = {"from": 0, "to": Asked().end}
 
 
@@ -355,6 +367,7 @@ def make_app(service: Service, more: list[Route], lifespan: Any = None) -> Starl
         Route("/v1/windows", door("read", get_windows)),
         Route("/v1/model", door("read", get_model)),
         Route("/v1/drift", door("read", get_drift)),
+        Route("/v1/releases", door("admin", post_release), methods=["POST"]),
         Route("/v1/withdrawals", door("admin", post_withdrawal), methods=["POST"]),
         *more,
     ]
