@@ -92,6 +92,8 @@ def read(data):
     if "c" in sections:
         found["column_sums"], at = signed(sections["c"], 0, n)
         found["column_squares"], at = whole(sections["c"], at, n)
+    if "x" in sections:
+        found["column_products"], at = signed(sections["x"], 0, n * (n - 1) // 2)
     if "p" in sections:
         found["parts"] = list(struct.unpack(f"<{len(sections['p']) // 8}Q", sections["p"]))
     if "b" in sections:

@@ -26,6 +26,20 @@ def pca() -> str:
     return table(["", "m / (r·n)", *(f"{times:g}" for times in RATIOS)], rows)
 
 
+def exact_pca() -> str:
+    """Return the sine of the largest angle to the components of all rows, where covariances are known."""
+    rows = []
+    for one in read_csv(f"{FOLDER}/exact_pca.csv"):
+        if one["r"] in ("1", "3"):
+            how = "standardised" if one["standardized"] == "True" else "as it is"
+            clipped = f"{int(one['clipped'])} of {int(one['rows']):,}".replace(",", " ")
+            rows.append([f"{one['data']}, {how}", one["n"], clipped, *(one[name] for name in HEAD)])
+    return table(["", "n", "clipped rows", "r", "gap of variances", "rows as coded", "rows as they are"], rows)
+
+
+HEAD = ("r", "gap", "sine_as_coded", "sine_as_they_are")
+
+
 def _sine(value: float) -> str:
     return f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
 

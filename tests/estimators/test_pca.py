@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import subspace_angles
+from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.utils.estimator_checks import check_estimator
 
 import qckm
-from qckm.errors import DecodeError, PoorFitWarning, RowsError
+from qckm.errors import DecodeError, PoorFitWarning, RowsError, SaturationWarning
 
 
 def rows_of(count=8000, n=6, seed=0):
@@ -20,10 +22,51 @@ def test_scikit_learns_own_checks():
     check_estimator(qckm.CompressivePCA(random_state=0))
 
 
+def angle(one, other):
+    """Return the sine of the largest angle between two spaces, of rows."""
+    return np.sin(subspace_angles(one.T, other.T).max())
+
+
+@pytest.mark.parametrize("name", ["one-bit", "exponential"])
+def test_components_of_merged_sketches_are_those_of_all_rows_to_the_last_digit(name):
+    X = np.round(rows_of() * 64) / 64  # rows that are coded as they are
+    operator = qckm.SketchOperator.draw(6, 20, 8.0, signature=name, origin=np.full(6, 10.0), random_state=0)
+    merged = sum(operator.sketch(part) for part in np.array_split(X, 7))
+    found, exact = qckm.CompressivePCA(2).fit_sketch(merged - operator.sketch(X[:0])), PCA(2).fit(X)
+    assert found.source_ == "columns"
+    assert found.converged_
+    assert angle(found.components_, exact.components_) < 1e-12
+    np.testing.assert_allclose(found.mean_, exact.mean_, rtol=1e-13)
+    np.testing.assert_allclose(found.explained_variance_, exact.explained_variance_, rtol=1e-12)
+    np.testing.assert_allclose(found.explained_variance_ratio_, exact.explained_variance_ratio_, rtol=1e-12)
+
+
+def test_the_components_of_digits_are_exact():
+    X = load_digits().data
+    found = qckm.CompressivePCA(3, random_state=0).fit(X)
+    assert found.source_ == "columns"
+    assert angle(found.components_, PCA(3).fit(X).components_) < 1e-6
+
+
+def test_clipped_rows_are_told():
+    X = np.vstack([rows_of(), np.full((1, 6), 1e9)])
+    sketch = qckm.SketchOperator.draw(6, 100, 8.0, origin=np.full(6, 10.0), random_state=0).sketch(X)
+    with pytest.warns(SaturationWarning):
+        found = qckm.CompressivePCA(2).fit_sketch(sketch)
+    assert not found.converged_
+
+
+def without_products(X, **options):
+    """Fit to a sketch that knows nothing of its columns: what sensors send."""
+    fitted = qckm.CompressivePCA(2, random_state=0, **options).fit(X)
+    again = qckm.CompressivePCA(2, random_state=0, **options)
+    return again.fit_sketch(fitted.sketch_.without_column_sums())
+
+
 @pytest.mark.parametrize("signature", ["one-bit", "exponential"])
-def test_components_are_those_of_all_rows(signature):
+def test_components_are_fitted_where_columns_are_not_known(signature):
     X = rows_of()
-    found, exact = qckm.CompressivePCA(2, signature=signature, random_state=0).fit(X), PCA(2).fit(X)
+    found, exact = without_products(X, signature=signature), PCA(2).fit(X)
     assert found.converged_
     assert found.source_ == "gaussian"
     assert np.linalg.svd(found.components_ @ exact.components_.T)[1].min() > 0.999
@@ -51,9 +94,9 @@ def test_a_stream_and_a_sketch_give_the_same():
 def test_too_few_frequencies_are_refused_or_flagged():
     X = rows_of()
     with pytest.raises(DecodeError, match="unknowns"):
-        qckm.CompressivePCA(2, n_frequencies=10, random_state=0).fit(X)
+        assert without_products(X, n_frequencies=10).converged_
     with pytest.warns(PoorFitWarning):
-        assert not qckm.CompressivePCA(2, n_frequencies=20, random_state=0).fit(X).converged_
+        assert not without_products(X, n_frequencies=20).converged_
 
 
 def test_more_components_than_columns_are_refused():

@@ -83,7 +83,8 @@ def difference(seed):
     rng = np.random.default_rng(seed)
     measurement, number = draw_measurement(rng), str(rng.choice(NUMBERS))
     rows = draw_rows(rng, measurement, number)
-    weights = rng.integers(0, 5, len(rows)) if rng.integers(3) == 0 else None
+    largest = int(rng.choice([5, 1000, 2**33]))
+    weights = rng.integers(0, largest, len(rows)) if rng.integers(3) == 0 else None
     there = place(rows, number, str(rng.choice(PLACES)))
     expected = PortableSketcher(measurement).sum(rows.astype(np.float64), weights)
     sketcher = GpuSketcher(measurement)
@@ -92,7 +93,7 @@ def difference(seed):
         return f"bad row {found.bad_row}, not {expected.bad_row}"
     if expected.bad_row is not None:
         return ""
-    for name in ("total", "count", "saturated", "lower", "upper"):
+    for name in ("total", "count", "saturated", "lower", "upper", "codes", "squares", "products"):
         if not np.array_equal(getattr(found, name), getattr(expected, name)):
             return name
     if np.array_equal(measurement.table, reference.one_bit_table()):

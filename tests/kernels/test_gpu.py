@@ -6,6 +6,7 @@ from gpu_cases import difference
 
 import qckm
 from qckm.errors import OperatorError, RowsError
+from qckm.sketch import files
 
 cupy = pytest.importorskip("cupy", reason="no CuPy")
 try:
@@ -36,6 +37,8 @@ def test_an_operator_sketches_rows_where_they_are(operator, rows):
         assert found == expected
         assert found.saturated == expected.saturated
         assert np.array_equal(found.bounds, expected.bounds)
+        assert np.array_equal(found.column_covariances, expected.column_covariances)
+        assert files.dumps(found) == files.dumps(expected)
 
 
 def test_rows_of_the_host_are_sketched_on_the_gpu_if_asked(operator, rows):

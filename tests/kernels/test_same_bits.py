@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qckm
+from qckm.common import wide
 from qckm.kernels import reference
 
 SIGNATURES = ["one-bit", "exponential", "triangle", "2-bit"]
@@ -31,10 +32,21 @@ def check(op, X, n_jobs=1):
     assert (sketch.count, sketch.saturated) == (len(X), clipped.sum())
     if len(X):
         np.testing.assert_array_equal(sketch.bounds, [X.min(axis=0), X.max(axis=0)])
+        check_columns(sketch, reference.code_rows(X, op.steps, op.origin)[0].astype(np.int64))
     if op.signature.is_one_bit:
         bits = op.encode(X, n_jobs=n_jobs)
         np.testing.assert_array_equal(bits, reference.pack_bits(expected))
         assert op.pool(bits, n_jobs=n_jobs) == sketch
+
+
+def check_columns(sketch, codes):
+    gram, found = codes.T @ codes, sketch.column_sums
+    assert wide.to_integers(found.codes) == codes.sum(axis=0).tolist()
+    assert wide.to_integers(found.squares) == np.diag(gram).tolist()
+    if codes.shape[1] <= 64:
+        assert wide.to_integers(found.products) == gram[np.triu_indices(len(gram), 1)].tolist()
+    else:
+        assert found.products is None
 
 
 def layouts(X, name):
@@ -176,11 +188,15 @@ for seed, (signature, dither, frequencies, n, octaves) in enumerate([
     ("2-bit", "paired", "structured", 300, 1),
     ("one-bit", "paired", "dense", 5, 3),
     ("exponential", "single", "dense", 6, 4),
+    ("one-bit", "single", "dense", 1, 1),
+    ("one-bit", "single", "dense", 16, 1),
+    ("one-bit", "single", "dense", 64, 1),
+    ("one-bit", "single", "dense", 65, 1),
 ]):
     op = qckm.SketchOperator.draw(n, 71, 2.0, signature=signature, dither=dither, random_state=seed,
                                   frequencies=frequencies, octaves=octaves)
-    for rows, number in ((1300, np.float32), (511, np.float64), (5, np.int16)):
-        check(op, (40 * np.random.default_rng(seed).standard_normal((rows, n))).astype(number))
+    for rows, number, spread in ((1300, np.float32, 40), (511, np.float64, 2), (5, np.int16, 40), (64, np.float64, 8)):
+        check(op, (spread * np.random.default_rng(seed).standard_normal((rows, n))).astype(number))
 print("same")
 """
     environment = {**os.environ, "QCKM_INSTRUCTIONS": name}

@@ -28,7 +28,7 @@ static void *work(void *argument)
 {
     job *mine = argument;
     const qckm_rows rows = {(const char *)data[mine->first], mine->rows, sizeof data[0], sizeof(float), QCKM_FLOAT32};
-    qckm_summary found = {mine->total, mine->lower, mine->upper, 0, 0, NULL, NULL};
+    qckm_summary found = {mine->total, mine->lower, mine->upper, 0, 0, NULL, NULL, NULL};
     if (qckm_sum(kernel, &rows, NULL, &found) != -1 || found.count != mine->rows
         || qckm_encode(kernel, &rows, bits[mine->first], WIDTH) != -1
         || qckm_count_bits(bits[mine->first], WIDTH, mine->rows, WIDTH, mine->ones) || !qckm_instructions()) {

@@ -1,5 +1,7 @@
 """Sums of the columns beside a sketch: exact, whatever the partition, and there only where they are of all rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,14 @@ def truth(op, X, weights=None):
     codes = code_rows(X, op.steps, op.origin)[0].astype(object)
     weights = np.ones(len(X), object) if weights is None else np.asarray(weights).astype(object)
     return (weights @ codes).tolist(), (weights @ codes**2).tolist()
+
+
+def covariances(op, X):
+    """Return the covariances of rows as they are coded, as integers give them."""
+    codes = code_rows(X, op.steps, op.origin)[0].astype(object)
+    count = len(codes)
+    found = count * (codes.T @ codes) - np.multiply.outer(codes.sum(axis=0), codes.sum(axis=0))
+    return (found / count**2).astype(float) * np.multiply.outer(op.steps, op.steps)
 
 
 def numbers(sketch):
@@ -116,3 +126,51 @@ def test_sums_that_no_rows_have_are_refused(change):
     object.__setattr__(wrong, "column_sums", ColumnSums(*parts))
     with pytest.raises(SketchError, match="columns"):
         files.dumps(wrong)
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 64])
+def test_covariances_are_those_of_the_rows_as_they_are_coded(n):
+    op, X = operator(n), rows(777, n)
+    whole = sum(op.sketch(part) for part in np.array_split(X, 5))
+    np.testing.assert_allclose(whole.column_covariances, covariances(op, X), rtol=1e-14)
+    np.testing.assert_allclose(np.diag(whole.column_covariances), whole.column_variances)
+    left = whole - op.sketch(X[:300])
+    np.testing.assert_allclose(left.column_covariances, covariances(op, X[300:]), rtol=1e-14)
+    loaded = files.loads(files.dumps(whole))
+    assert np.array_equal(loaded.column_covariances, whole.column_covariances)
+
+
+def test_a_large_mean_costs_no_digits():
+    X = np.random.default_rng(0).integers(0, 4, (999, 3)) / 4 + np.array([1.0, 2.0, 3.0])
+    sketch = qckm.SketchOperator.draw(3, 20, scale=1.0, origin=np.full(3, -15.0), random_state=0).sketch(X)
+    np.testing.assert_allclose(sketch.column_covariances, np.cov(X.T, ddof=0), rtol=1e-12, atol=1e-16)
+
+
+def test_of_many_columns_and_without_them_there_are_no_products():
+    assert operator(65).sketch(rows(100, 65)).column_covariances is None
+    sketch = operator().sketch(rows())
+    bare = sketch.without_products()
+    assert bare == sketch
+    assert bare.column_covariances is None
+    assert np.array_equal(bare.column_means, sketch.column_means)
+    assert (bare + sketch).column_covariances is None
+    assert bare.without_column_sums().without_products().column_sums is None
+
+
+@pytest.mark.parametrize("by", [1, 10**6, -(10**6)])
+def test_products_that_no_rows_have_are_refused(by):
+    op = operator(2)
+    one = op.sketch([[1.0, 2.0]])
+    words = one.column_sums.products.copy()
+    words[1, 0] += by * 1000
+    wrong = replace(one, column_sums=replace(one.column_sums, products=wide.add(words, wide.zeros(1))))
+    with pytest.raises(SketchError, match="columns"):
+        wrong.require_consistent()
+
+
+def test_huge_weights_do_not_wrap_products():
+    op, X = operator(), np.full((3, 3), 1e6) * np.array([[1], [-1], [1]])  # codes at their limits
+    weights = np.array([2**40 - 1, 2**40 - 1, 2**39])
+    found = op.sketch(X, weights)
+    assert wide.to_integers(found.column_sums.products) == [32767**2 * int(weights.sum())] * 3
+    assert ColumnSums.of(PortableSketcher(op._measurement).sum(X, weights)) == found.column_sums

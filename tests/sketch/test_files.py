@@ -186,6 +186,8 @@ def test_a_reader_that_knows_nothing_but_the_format_reads_the_golden_files(name)
     if expected.column_sums is not None:
         assert found["column_sums"] == wide.to_integers(expected.column_sums.codes)
         assert found["column_squares"] == wide.to_integers(expected.column_sums.squares)
+        if expected.column_sums.products is not None:
+            assert found["column_products"] == wide.to_integers(expected.column_sums.products)
     assert found.get("parts", []) == list(expected.parts)
     if "bounds" in found:
         bounds = np.concatenate(files.loads(files.dumps(expected)).bounds).tolist()

@@ -27,7 +27,7 @@ def parts(rng, count=6):
 def history(rng, sketches):
     """Return what is left after random additions, merges, subtractions and journeys through files, and its parts."""
     total, inside, aside = OP.empty(), set(), OP.empty()
-    for _ in range(int(rng.integers(1, 12))):
+    for _ in range(int(rng.integers(1, 10))):
         choice, verb = int(rng.integers(len(sketches))), rng.random()
         if choice in inside and verb < 0.7:
             total, inside = total - sketches[choice], inside - {choice}
@@ -38,7 +38,7 @@ def history(rng, sketches):
             some = set(rng.choice(sorted(inside), int(rng.integers(1, len(inside) + 1)), replace=False).tolist())
             aside = sum((sketches[i] for i in some), OP.empty())
             total, inside = total - aside, inside - some
-        if rng.random() < 0.1:
+        if rng.random() < 0.03:
             total = files.loads(files.dumps(total))
     return total, frozenset(inside)
 

@@ -37,9 +37,11 @@ def changed(sketch, **contents):
 
 
 def test_the_sections_are_those_of_the_format(sketch):
-    assert list(parts_of(sketch)) == [b"I", b"O", b"S", b"b", b"c", b"n"]
+    assert list(parts_of(sketch)) == [b"I", b"O", b"S", b"b", b"c", b"n", b"x"]
     assert files.dumps(sketch) == changed(sketch)
-    assert files.loads(changed(sketch, b=None, c=None)) == sketch
+    assert files.loads(changed(sketch, b=None, c=None, x=None)) == sketch
+    with pytest.raises(FileError):
+        files.loads(changed(sketch, c=None))
 
 
 @pytest.mark.parametrize("tag", ["I", "O", "S"])
@@ -67,7 +69,7 @@ def test_a_section_longer_than_the_file_is_refused(sketch):
         files.loads(body + hashlib.sha256(body).digest()[:16])
 
 
-@pytest.mark.parametrize("tag", ["I", "O", "S", "b", "c", "n"])
+@pytest.mark.parametrize("tag", ["I", "O", "S", "b", "c", "n", "x"])
 def test_bytes_too_many_or_too_few_are_refused(sketch, tag):
     content = parts_of(sketch)[tag.encode()]
     for wrong in (content[:-1], content + b"\0", b""):
@@ -91,7 +93,7 @@ def test_counts_that_contradict_the_sums_are_refused(sketch, count, saturated, w
     sums = packed.signed(sketch.total // 2)
     notes = b"".join(map(packed.varint, (0, 0, count, saturated, weighted)))
     with pytest.raises(FileError):
-        files.loads(changed(sketch, S=notes + sums, c=None))
+        files.loads(changed(sketch, S=notes + sums, c=None, x=None))
 
 
 def test_another_fingerprint_is_refused(sketch):
@@ -127,7 +129,7 @@ def test_steps_that_are_none_are_refused(sketch, steps):
 )
 def test_a_ledger_that_is_none_is_refused(sketch, text):
     with pytest.raises(FileError):
-        files.loads(changed(sketch, L=text, b=None, c=None))
+        files.loads(changed(sketch, L=text, b=None, c=None, x=None))
 
 
 def test_column_names_are_different_and_one_a_column(sketch):

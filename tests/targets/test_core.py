@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import qckm
+from qckm.common import wide
 from qckm.kernels import reference
 from qckm.kernels.compiled import _is_exact_in_float32, _kind_of
 
@@ -41,7 +42,11 @@ def case_bytes(op, X, order):
     kind = ["f4", "f8", "i1", "u1", "i2"].index(f"{X.dtype.kind}{X.dtype.itemsize}")
     bits = reference.pack_bits(contributions) if op.signature.is_one_bit else np.empty((len(X), 0), np.uint8)
     parts = [whole(*numbers), *map(raw, arrays), whole(len(X), kind, X.dtype.itemsize), raw(X)]
-    parts += [raw(contributions.sum(axis=0, dtype=np.int64)), whole(clipped.sum(), bits.shape[1]), bits.tobytes()]
+    values = codes.astype(np.int64)
+    gram = values.T @ values
+    columns = (values.sum(axis=0), np.diag(gram), gram[np.triu_indices(len(gram), 1)])
+    parts += [raw(contributions.sum(axis=0, dtype=np.int64)), *(raw(wide.from_array(sums)) for sums in columns)]
+    parts += [whole(clipped.sum(), bits.shape[1]), bits.tobytes()]
     return b"".join(parts)
 
 

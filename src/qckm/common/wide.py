@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qckm.common.arrays import Array, Int64s
+from qckm.common.arrays import Array, Floats, Int64s
 
 _BITS = 32
 _MASK = (1 << _BITS) - 1
@@ -39,6 +39,13 @@ def add_shifted(numbers: Int64s, values: Int64s, shift: int) -> Int64s:
 def to_integers(numbers: Int64s) -> list[int]:
     """Return the numbers as Python has them, of any size."""
     return [(high << _BITS) + low for high, low in numbers.T.tolist()]
+
+
+def to_floats(numbers: Int64s) -> Floats:
+    """Return the numbers as the nearest float64s."""
+    high, low = numbers
+    floats: Floats = high * float(1 << _BITS) + low
+    return floats
 
 
 def to_array(numbers: Int64s) -> Array:

@@ -63,9 +63,9 @@ def _too_few_rows(n_clusters: int, distinct: int | None) -> str:
 
 
 def _identical(sketch: Sketch) -> str:
-    """Tell of rows that are all the same; after a subtraction bounds are wide, and do not tell."""
-    lower, upper = sketch.bounds
-    if not sketch.count > 1 or not (lower == upper).all():
+    """Tell of rows that are all the same, as far as they are coded."""
+    (lower, upper), variances = sketch.bounds, sketch.column_variances
+    if not sketch.count > 1 or not ((lower == upper).all() if variances is None else not variances.any()):
         return ""
     return "All rows are the same: there is nothing to cluster. Check which file and which columns were read."
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from qckm.decoding.decode import require_sketch
 from qckm.drift.block_exchange import exchange_blocks
+from qckm.drift.correlations import changed_correlations
 from qckm.drift.drift_result import Drift, StatisticName
 from qckm.drift.largest import largest_difference
 from qckm.drift.reference_rows import Reference
@@ -127,6 +128,7 @@ def compare(
         len(prepared.rows) if prepared is not None and used else 0,
         tuple(notes),
         explanation,
+        changed_correlations(before, after),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from qckm.common.arrays import Floats
+from qckm.drift.correlations import CorrelationChange
 from qckm.sketch import Sketch
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class Drift:
         What should be known of the comparison.
     explanation : Explanation or None
         What has changed, cluster by cluster, where that was asked for.
+    correlations : tuple of CorrelationChange
+        Pairs of columns whose correlation has changed, the largest change first, where both sketches know them.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class Drift:
     reference_rows: int = 0
     notes: tuple[str, ...] = ()
     explanation: Explanation | None = None
+    correlations: tuple[CorrelationChange, ...] = ()
 
     @property
     def drifted(self) -> bool:
@@ -90,6 +94,7 @@ class Drift:
             f"{self.before.count:,} and {self.after.count:,} rows{blocks}; {self.statistic_name} {self.statistic:.3g}: "
             f"{MEANINGS[self.statistic_name]}",
             *self.notes,
+            *map(str, self.correlations),
         ]
         if self.explanation is not None:
             lines += self.explanation.lines()
@@ -113,6 +118,7 @@ class Drift:
             "blocks": list(self.n_blocks),
             "reference_rows": self.reference_rows,
             "notes": list(self.notes),
+            "correlations": [change._asdict() for change in self.correlations],
             **({} if self.explanation is None else {"explanation": self.explanation.to_dict()}),
         }
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from qckm.common.arrays import Floats
 from qckm.decoding.principal_axes import FittedAxes, choose_axes_frequencies, fit_axes
-from qckm.errors import RowsError
+from qckm.errors import DecodeError, RowsError
 from qckm.estimators.sketched import SketchedEstimator
 from qckm.planning.hints import Hints
 from qckm.sketch import Sketch
@@ -19,9 +19,10 @@ from qckm.sketch import Sketch
 class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SketchedEstimator):
     """Principal components from a sketch: one pass over the rows, none of them kept.
 
-    A Gaussian of mean, r axes and a variance for each column is fitted to the sketch. Where it does not explain the
-    sketch, as for clusters, the covariance is that of the pilot's rows, weighted so that they reproduce the sketch, or
-    without rows that of a mixture.
+    A sketch of up to 64 columns knows their covariances, exactly for rows as they were coded, and these are used.
+    Elsewhere (more columns, bits of sensors, real-valued weights) a Gaussian of mean, r axes and a variance for each
+    column is fitted to the sketch. Where it does not explain the sketch, as for clusters, the covariance is that of the
+    pilot's rows, weighted so that they reproduce the sketch, or without rows that of a mixture.
 
     Parameters
     ----------
@@ -46,8 +47,9 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sketched
         Shares of the variance of all columns.
     mean_ : ndarray of shape (n,)
     converged_ : bool
-        Whether what was fitted reproduces the sketch to its sampling noise.
-    source_ : {"gaussian", "rows", "clusters"}
+        Whether what was fitted reproduces the sketch to its sampling noise; of the columns' covariances, whether no row
+        was clipped.
+    source_ : {"columns", "gaussian", "rows", "clusters"}
         What the covariance is of.
     objective_ : float
         What is left of the sketch, squared.
@@ -125,12 +127,12 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sketched
 
     @property
     def converged_(self) -> bool:
-        """Whether what was fitted reproduces the sketch to its sampling noise."""
+        """Whether what was fitted reproduces the sketch, or no row was clipped."""
         return self._axes().converged
 
     @property
     def source_(self) -> str:
-        """What the covariance is of: one Gaussian, the pilot's rows, or clusters."""
+        """What the covariance is of: all rows, one Gaussian, the pilot's rows, or clusters."""
         return self._axes().source
 
     @property
@@ -165,7 +167,13 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sketched
         return choose_axes_frequencies(n_features, self.n_components)
 
     def _fit_to(self, sketch: Sketch, hints: Hints | None, seed: int) -> FittedAxes:
-        return fit_axes(sketch, self.n_components, hints, seed)
+        mean, covariance = sketch.column_means, sketch.column_covariances
+        if mean is None or covariance is None:
+            return fit_axes(sketch, self.n_components, hints, seed)
+        if not sketch.count > 1:
+            raise DecodeError("A sketch of one row (n_samples = 1) has no variance: sketch more rows.")
+        as_counted = covariance * (sketch.count / (sketch.count - 1))  # by scikit-learn
+        return FittedAxes(mean, as_counted, 0.0, not sketch.saturated, "columns", 0)
 
     def _require_rows(self, count: float, weighted: bool = False) -> None:
         if self.n_components > self.n_features_in_:

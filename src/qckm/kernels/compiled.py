@@ -134,7 +134,7 @@ class _Kernel:
         rows = library.native(rows)
         at = [
             None if array is None else array.ctypes.data
-            for array in (found.total, found.lower, found.upper, found.codes, found.squares)
+            for array in (found.total, found.lower, found.upper, found.codes, found.squares, found.products)
         ]
         totals = Totals(*at[:3], 0, 0, *at[3:])
         held = None if weights is None else weights.ctypes.data

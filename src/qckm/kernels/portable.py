@@ -69,7 +69,7 @@ class PortableSketcher:
 
 
 def _add_column_sums(found: Summary, codes: npt.NDArray[np.int16], weights: Int64s | Floats) -> None:
-    """Add codes (rows, n) and their squares, as often as weights say: a few bits of these at a time, lest sums wrap."""
+    """Add codes (rows, n), squares and products, as weights say: a few bits of these at a time, lest sums wrap."""
     if found.codes is None or found.squares is None:
         return
     values = codes.astype(np.int64)
@@ -77,6 +77,9 @@ def _add_column_sums(found: Summary, codes: npt.NDArray[np.int16], weights: Int6
         some = (weights.astype(np.int64) >> shift) & ((1 << _WEIGHT_BITS) - 1)
         found.codes = wide.add_shifted(found.codes, some @ values, shift)
         found.squares = wide.add_shifted(found.squares, some @ values**2, shift)
+        if found.products is not None:
+            products = (values.T * some) @ values
+            found.products = wide.add_shifted(found.products, products[np.triu_indices(len(products), 1)], shift)
 
 
 def count_bits(bits: Bytes) -> Int64s:

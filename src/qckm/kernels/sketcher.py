@@ -20,6 +20,11 @@ _MISSING = (
 )
 
 
+# Products of the columns of a row are summed for up to so many columns: 2016 products, beside which a file of 5nK
+# frequencies is large, and which take some per cent of the time of a row (benchmarks/column_sums.py).
+MOST_COLUMNS = 64
+
+
 class SlowKernelWarning(UserWarning):
     """The compiled kernels are missing: results come out the same, many times slower."""
 
@@ -68,24 +73,28 @@ class Summary:
     count: int | float = 0
     saturated: int | float = 0
     bad_row: int | None = None
-    # Sums of codes and of their squares, (2, n) of `qckm.common.wide`, where they were asked for.
+    # Sums of codes and of their squares, (2, n) of `qckm.common.wide`, and of the products of columns i and j > i, row
+    # by row, (2, n(n − 1)/2): none of real weights, and no products of many columns.
     codes: Int64s | None = None
     squares: Int64s | None = None
+    products: Int64s | None = None
 
     @classmethod
-    def start(cls, measurement: Measurement, real: bool = False, column_sums: bool = True) -> Summary:
+    def start(cls, measurement: Measurement, real: bool = False) -> Summary:
         """Return the summary of no rows; of real weights, sums are floats, and there are none of columns."""
         n, size = len(measurement.steps), measurement.n_measurements
-        total = np.zeros(size, np.float64) if real else np.zeros(size, np.int64)
-        codes, squares = (None, None) if real or not column_sums else (wide.zeros(n), wide.zeros(n))
-        return cls(total, np.full(n, np.inf), np.full(n, -np.inf), codes=codes, squares=squares)
+        total: Int64s | Floats = np.zeros(size, np.float64) if real else np.zeros(size, np.int64)
+        found = cls(total, np.full(n, np.inf), np.full(n, -np.inf))
+        if not real:
+            found.codes, found.squares = wide.zeros(n), wide.zeros(n)
+            found.products = wide.zeros(n * (n - 1) // 2) if n <= MOST_COLUMNS else None
+        return found
 
     def add_columns(self, other: Summary) -> None:
-        """Add the sums of columns of other rows, or have none."""
-        if self.codes is None or self.squares is None or other.codes is None or other.squares is None:
-            self.codes = self.squares = None
-        else:
-            self.codes, self.squares = wide.add(self.codes, other.codes), wide.add(self.squares, other.squares)
+        """Add the sums of columns of other rows."""
+        for name in ("codes", "squares", "products"):
+            own, others = getattr(self, name), getattr(other, name)
+            setattr(self, name, None if own is None or others is None else wide.add(own, others))
 
 
 class Sketcher(Protocol):

@@ -53,7 +53,8 @@ def _pair(found: Drift, names: tuple[str, str]) -> list[Html | None]:
         f"{found.after.count:,} rows{blocks}. Statistic: {found.statistic_name}, {found.statistic:.3g} "
         f"({MEANINGS[found.statistic_name]}).{reference}"
     )
-    notes = [element("p", note[0].upper() + note[1:]) for note in found.notes]
+    told = [*found.notes, *map(str, found.correlations)]
+    notes = [element("p", note[0].upper() + note[1:]) for note in told]
     witness = None
     if plane:
         picture = drift_charts.draw_witness(witness_map(found, _RESOLUTION))

@@ -1,10 +1,12 @@
-"""The sums of each column beside a sketch, and of its squares: means and variances of all rows, exactly.
+"""The sums of each column beside a sketch, of its squares, and of products of columns: moments of all rows, exactly.
 
-They are sums of codes, integers as the sketch itself: any partition of the rows gives the same. 2n numbers.
+They are sums of codes, integers as the sketch itself: any partition of the rows gives the same. 2n numbers, and
+n(n − 1)/2 products of up to 64 columns.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,15 +21,20 @@ if TYPE_CHECKING:
     from qckm.operator import Operator
     from qckm.sketch.sketch import Sketch
 
+# Rounding of float64 when products are compared with what squares allow, as a share of that.
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class ColumnSums:
-    """Σq and Σq² of the codes q of each column, over all rows as weights count them.
+    """Σq, Σq² and Σqᵢqⱼ of the codes q of each column, over all rows as weights count them.
 
     Parameters
     ----------
     codes, squares : ndarray of int64, shape (2, n)
         Each number as two words (`qckm.common.wide`): sums of many rows do not fit 64 bits.
+    products : ndarray of int64, shape (2, n(n − 1)/2), optional
+        Likewise, of columns i and j > i, row by row; None where they are not known.
 
     Examples
     --------
@@ -36,31 +43,45 @@ class ColumnSums:
     >>> sketch = op.sketch([[0.0, 1.0], [1.0, 1.0]]) + op.sketch([[2.0, 4.0]])
     >>> sketch.column_means.tolist(), sketch.column_variances.round(3).tolist()
     ([1.0, 2.0], [0.667, 2.0])
+    >>> sketch.column_covariances.round(3).tolist()
+    [[0.667, 1.0], [1.0, 2.0]]
     """
 
     codes: Int64s
     squares: Int64s
+    products: Int64s | None = None
 
     def __post_init__(self) -> None:
-        for words in (self.codes, self.squares):
-            words.setflags(write=False)
+        for words in (self.codes, self.squares, self.products):
+            if words is not None:
+                words.setflags(write=False)
 
     @classmethod
     def of(cls, found: Summary) -> ColumnSums | None:
-        """Return those of a pass over rows; None where it has none, of real weights or on a GPU."""
-        return None if found.codes is None or found.squares is None else cls(found.codes, found.squares)
+        """Return those of a pass over rows; None where it has none, of real weights."""
+        if found.codes is None or found.squares is None:
+            return None
+        return cls(found.codes, found.squares, found.products)
 
     def __add__(self, other: ColumnSums) -> ColumnSums:
-        return ColumnSums(wide.add(self.codes, other.codes), wide.add(self.squares, other.squares))
+        return self._with(other, wide.add)
 
     def __sub__(self, other: ColumnSums) -> ColumnSums:
-        return ColumnSums(wide.subtract(self.codes, other.codes), wide.subtract(self.squares, other.squares))
+        return self._with(other, wide.subtract)
+
+    def _with(self, other: ColumnSums, operation: Callable[[Int64s, Int64s], Int64s]) -> ColumnSums:
+        codes, squares = operation(self.codes, other.codes), operation(self.squares, other.squares)
+        if self.products is None or other.products is None:
+            return ColumnSums(codes, squares)
+        return ColumnSums(codes, squares, operation(self.products, other.products))
 
     def __eq__(self, other: object) -> bool:
+        """Whether sums are equal, as far as both know them."""
         return (
             isinstance(other, ColumnSums)
             and np.array_equal(self.codes, other.codes)
             and np.array_equal(self.squares, other.squares)
+            and (self.products is None or other.products is None or np.array_equal(self.products, other.products))
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -77,15 +98,40 @@ class ColumnSums:
         ratios = np.array([(count * square - total**2) / count**2 for total, square in pairs])
         return np.asarray(operator.steps**2 * ratios, np.float64)
 
+    def covariances(self, operator: Operator, count: int) -> Floats | None:
+        """Return the covariances of the columns (of the population), in data units, (n, n); None without products."""
+        if self.products is None:
+            return None
+        totals = wide.to_integers(self.codes)
+        found = np.diag(self.variances(operator, count))
+        first, second = np.triu_indices(len(totals), 1)
+        ratios = [
+            (count * product - totals[i] * totals[j]) / count**2
+            for i, j, product in zip(first.tolist(), second.tolist(), wide.to_integers(self.products), strict=True)
+        ]
+        found[first, second] = found[second, first] = operator.steps[first] * operator.steps[second] * ratios
+        return found
+
     def are_possible(self, count: int, n_features: int) -> bool:
-        """Return whether so many rows can have these sums."""
+        """Return whether so many rows can have these sums, as far as one column and two columns together tell."""
         if not wide.is_wide(self.codes, n_features) or not wide.is_wide(self.squares, n_features):
             return False
-        pairs = zip(wide.to_integers(self.codes), wide.to_integers(self.squares), strict=True)
-        return all(
+        pairs = list(zip(wide.to_integers(self.codes), wide.to_integers(self.squares), strict=True))
+        if not all(
             abs(total) <= square <= CODE_LIMIT**2 * count and total**2 <= count * square and (total - square) % 2 == 0
             for total, square in pairs
-        )
+        ):
+            return False
+        if self.products is None:
+            return True
+        if not wide.is_wide(self.products, n_features * (n_features - 1) // 2):
+            return False
+        first, second = np.triu_indices(n_features, 1)
+        totals, squares = wide.to_floats(self.codes), wide.to_floats(self.squares)
+        spreads = np.array([count * square - total**2 for total, square in pairs], np.float64)
+        together = count * wide.to_floats(self.products) - totals[first] * totals[second]
+        slack = 1 + _ROUNDING * count * np.sqrt(squares[first] * squares[second])
+        return bool((np.abs(together) <= np.sqrt(spreads[first] * spreads[second]) + slack).all())
 
 
 def add_known(first: Sketch, second: Sketch) -> ColumnSums | None:

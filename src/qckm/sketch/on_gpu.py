@@ -12,6 +12,7 @@ from qckm.kernels.cuda.device import cupy
 from qckm.kernels.cuda.device_arrays import as_device_array, as_floats
 from qckm.kernels.cuda.row_kernels import count_bits_on_gpu
 from qckm.kernels.placement import is_on_gpu
+from qckm.sketch.column_sums import ColumnSums
 from qckm.sketch.sketch import Sketch
 from qckm.sources.rows import as_weights, raise_not_finite
 
@@ -29,8 +30,10 @@ def sketch(operator: SketchOperator, X: Any, sample_weight: Any = None) -> Sketc
     if found.bad_row is not None:
         raise_not_finite(as_floats(array[found.bad_row :][:1], number).get(), found.bad_row)
     bounds = found.lower, found.upper
-    weighted = 0 if weights is None else found.count
-    return Sketch(operator, found.total, found.count, found.saturated, bounds, weighted=weighted)
+    weighted, column_sums = 0 if weights is None else found.count, ColumnSums.of(found) if found.count else None
+    return Sketch(
+        operator, found.total, found.count, found.saturated, bounds, weighted=weighted, column_sums=column_sums
+    )
 
 
 def encode(operator: SketchOperator, X: Any) -> Any:

@@ -5,12 +5,12 @@ A sketch may have no names, or rows beside those of its named parts. What is not
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from qckm.common.digest import sha256
 from qckm.common.packed import Cursor
 from qckm.errors import FileError, MergeError, PartsWarning, SketchError, warn
 
@@ -112,7 +112,7 @@ def id_of(name: str) -> int:
         raise SketchError(
             f"Expected the name of a part, up to {_LONGEST} characters such as 'berlin/2026-11-16', got {name!r:.80}."
         )
-    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
+    digest = sha256(name.encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:_BYTES], "little")
 
 

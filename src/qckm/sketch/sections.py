@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from qckm.sketch.sketch_operator import SketchOperator
 MAGIC, VERSION = foreign_files.SKETCH, 3
 START = struct.Struct("<8sI")  # magic, version: the same in every version
 CHECKSUM = 16  # bytes of a SHA-256
-LEDGER, SUMS, BOUNDS, COLUMNS, PARTS = b"L", b"S", b"b", b"c", b"p"
+LEDGER, SUMS, BOUNDS, COLUMNS, PARTS, PRODUCTS = b"L", b"S", b"b", b"c", b"p", b"x"
 # What people call the sections, for `qckm info`.
 _CALLED = {
     operator_sections.INLINE: "frequencies",
@@ -38,8 +39,11 @@ _CALLED = {
     COLUMNS: "column sums",
     operator_sections.NAMES: "column names",
     PARTS: "parts",
+    PRODUCTS: "products of columns",
     operator_sections.RANGES: "ranges",
 }
+# Those that are not the operator's.
+_OWN = (LEDGER, SUMS, BOUNDS, COLUMNS, PARTS, PRODUCTS)
 _INTEGERS, _REALS = range(2)
 
 
@@ -71,12 +75,12 @@ def loads(data: bytes) -> Sketch:
     ends = bounds.unknown(operator.n_features) if numbers["count"] else bounds.of_no_rows(operator.n_features)
     if BOUNDS in found:
         ends = bounds.loads(Cursor(found[BOUNDS]), operator)
-    column_sums = _read_columns(Cursor(found[COLUMNS]), operator.n_features) if COLUMNS in found else None
+    column_sums = _read_columns(found, operator.n_features)
     parts = Parts.loads(Cursor(found[PARTS])) if PARTS in found else Parts()
     sketch = Sketch(operator, bounds=ends, ledger=ledger, column_sums=column_sums, parts=parts, **numbers)
     sketch.require_consistent()
     written = _sections_of(sketch)
-    if any(found.get(tag) != written.get(tag) for tag in (LEDGER, SUMS, BOUNDS, COLUMNS, PARTS)):
+    if any(found.get(tag) != written.get(tag) for tag in _OWN):
         raise FileError("The sums are not written as the format says.")
     return sketch
 
@@ -121,6 +125,8 @@ def _sections_of(sketch: Sketch) -> dict[bytes, bytes]:
     if sketch.column_sums is not None:
         codes, squares = wide.to_array(sketch.column_sums.codes), wide.to_array(sketch.column_sums.squares)
         found[COLUMNS] = packed.signed(codes) + packed.whole(squares)
+        if sketch.column_sums.products is not None:
+            found[PRODUCTS] = packed.signed(wide.to_array(sketch.column_sums.products))
     if sketch.ledger is not None:
         facts = sketch.ledger.as_facts() | (sketch.ledger.spending_facts() or {})
         found[LEDGER] = json.dumps(facts, sort_keys=True, separators=(",", ":")).encode("ascii")
@@ -155,13 +161,21 @@ def _read_sums(cursor: Cursor, operator: SketchOperator, ledger: Ledger | None) 
     return {"total": total, "count": count, "saturated": saturated, "skipped": skipped, "weighted": weighted}
 
 
-def _read_columns(cursor: Cursor, n: int) -> ColumnSums:
+def _read_columns(found: Mapping[bytes, memoryview], n: int) -> ColumnSums | None:
+    if COLUMNS not in found:
+        return None
+    cursor, pairs = Cursor(found[COLUMNS]), n * (n - 1) // 2
     try:
         codes, squares = (wide.from_array(numbers) for numbers in (cursor.signed(n), cursor.whole(n)))
+        cursor.end()
+        products = None if pairs else wide.zeros(0)
+        if PRODUCTS in found:
+            cursor = Cursor(found[PRODUCTS])
+            products = wide.from_array(cursor.signed(pairs))
+            cursor.end()
     except OverflowError as error:
         raise FileError("Expected sums of columns of at most 95 bits.") from error
-    cursor.end()
-    return ColumnSums(codes, squares)
+    return ColumnSums(codes, squares, products)
 
 
 def _read_ledger(content: memoryview) -> Ledger:

@@ -56,8 +56,8 @@ class Sketch(Value):
     parts : Parts
         The names of the parts that were added up, where they had some: none of them is added twice.
     column_sums : ColumnSums, optional
-        The sums of the columns and of their squares, where they are known of all rows: of bits, of real weights, of
-        rows on a GPU and of private sketches they are not.
+        The sums of the columns, of their squares and of products of two, where they are known of all rows: of bits, of
+        real weights and of private sketches they are not.
 
     Examples
     --------
@@ -140,9 +140,34 @@ class Sketch(Value):
         """The variance of each column over all rows, (n,), as NumPy's `var` gives it; None where it is not known."""
         return None if self.column_sums is None else self.column_sums.variances(self.operator, int(self.count))
 
+    @property
+    def column_covariances(self) -> Floats | None:
+        """The covariances of the columns over all rows, (n, n), as NumPy's `cov` gives them with `ddof=0`.
+
+        None where they are not known: of more than 64 columns, and where `column_sums` are not.
+        """
+        return None if self.column_sums is None else self.column_sums.covariances(self.operator, int(self.count))
+
+    @property
+    def column_correlations(self) -> Floats | None:
+        """The correlations of the columns over all rows, (n, n), NaN with constant columns; None as covariances are."""
+        covariances = self.column_covariances
+        if covariances is None:
+            return None
+        deviations = np.sqrt(np.diag(covariances))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            correlations: Floats = covariances / np.multiply.outer(deviations, deviations)
+        return correlations
+
     def without_column_sums(self) -> Sketch:
-        """Return the same sketch without the sums of its columns: 32 bytes a column less to keep or to send."""
+        """Return the same sketch without the sums of its columns and of their products."""
         return replace(self, column_sums=None)
+
+    def without_products(self) -> Sketch:
+        """Return the same sketch without the sums of products of columns: some n²/2 numbers less to keep or to send."""
+        if self.column_sums is None:
+            return self
+        return replace(self, column_sums=replace(self.column_sums, products=None))
 
     def without_bounds(self) -> Sketch:
         """Return the same sketch without the least and greatest values of its columns, which are those of single rows.

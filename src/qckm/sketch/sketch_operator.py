@@ -73,7 +73,7 @@ class SketchOperator(ConstructedOperator):
             threadpoolctl allow. The result does not depend on it.
         device : {"auto", "cpu", "cuda", "cuda:1", …}, optional
             Where rows of this process are sketched: "cuda" copies them to a GPU. Rows with real weights are always
-            summed by the CPU. The result does not depend on it, but for `column_sums`, which a GPU does not make.
+            summed by the CPU. The result does not depend on it.
         part : str, optional
             A name for these rows, such as "berlin/2026-11-16". A sum knows its parts: none is added twice, and none is
             taken out that is not there.

@@ -72,9 +72,12 @@ int main(int count, char **words)
         rows.row_bytes = spec.n * rows.feature_bytes;
         rows.data = read_bytes((size_t)(rows.rows * rows.row_bytes));
         const int64_t *total = read_bytes(8 * measurements);
+        const size_t pairs = n * (n - 1) / 2;
+        const int64_t *codes = read_bytes(16 * n), *squares = read_bytes(16 * n), *products = read_bytes(16 * pairs);
         const int64_t saturated = read_number();
         const size_t width = (size_t)read_number(); /* of a row's bits; 0 where the signature is not one bit */
-        qckm_summary found = {calloc(measurements, 8), malloc(8 * n), malloc(8 * n), 0, 0, NULL, NULL};
+        qckm_summary found = {calloc(measurements, 8), malloc(8 * n), malloc(8 * n), 0, 0, calloc(n, 16), calloc(n, 16),
+            calloc(pairs + 1, 16)};
         qckm_kernel *kernel;
         if (qckm_prepare(&spec, &kernel)) {
             return 3;
@@ -88,6 +91,9 @@ int main(int count, char **words)
             wrong++;
         }
         wrong += differ(found.total, total, 8 * measurements, "sums", number);
+        wrong += differ(found.codes, codes, 16 * n, "sums of columns", number);
+        wrong += differ(found.squares, squares, 16 * n, "sums of squares", number);
+        wrong += differ(found.products, products, 16 * pairs, "sums of products", number);
         if (width) {
             const uint8_t *bits = read_bytes((size_t)rows.rows * width);
             uint8_t *encoded = malloc((size_t)rows.rows * width + 1);

@@ -16,9 +16,11 @@ from qckm.common.arrays import Floats
 from qckm.common.text import format_value
 from qckm.models import read_model
 from qckm.models.formats import is_model
+from qckm.planning.column_checks import names_of
 from qckm.sketch import Sketch, checkpoints, files
 from qckm.sketch.sections import MAGIC
 
+_MOST_PAIRS = 5  # of columns that are shown
 _WIDEST = 20  # of the names of facts; a file may have longer ones
 # Facts of a file that are told in another way, or would be taken for what we found ourselves.
 _OTHERWISE = ("feature_names", "inputs", "kind", "clusters", "weights", "columns")
@@ -50,6 +52,7 @@ def _show(facts: dict[str, object], console: Console) -> None:
     if console.json:
         console.print_facts(facts)
         return
+    facts.pop("covariances", None)  # as many as the square of the columns: for programs
     width = min(_WIDEST, max(len(name) for name in facts))
     for name, value in facts.items():
         show(f"{name.replace('_', ' '):{width}}  {format_value(value)}")
@@ -92,7 +95,21 @@ def sketch_facts(sketch: Sketch) -> dict[str, object]:
         "greatest": _known(upper),
         "mean": None if sketch.column_means is None else sketch.column_means.tolist(),
         "standard deviation": None if sketch.column_variances is None else np.sqrt(sketch.column_variances).tolist(),
+        "correlations": _strongest(sketch),
+        "covariances": None if sketch.column_covariances is None else sketch.column_covariances.tolist(),
     }
+
+
+def _strongest(sketch: Sketch) -> dict[str, float] | None:
+    """Return the correlations that are furthest from 0, by the names of their columns."""
+    correlations = sketch.column_correlations
+    if correlations is None:
+        return None
+    first, second = np.triu_indices(len(correlations), 1)
+    found = correlations[first, second]
+    order = [place for place in np.argsort(-np.abs(found), kind="stable") if np.isfinite(found[place])]
+    names = names_of(sketch)
+    return {f"{names[first[i]]} and {names[second[i]]}": float(found[i]) for i in order[:_MOST_PAIRS]}
 
 
 def _known(bounds: Floats) -> list[float | None] | None:

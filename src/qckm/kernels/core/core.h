@@ -15,7 +15,7 @@
  * The number of this contract: that of core.h and decoder.h. It is raised whenever one of them changes, so that Python
  * does not call a library that was built from others (library.py has the number, too; tests/kernels/test_contract.py).
  */
-#define QCKM_ABI 1
+#define QCKM_ABI 2
 
 /* What functions return: 0 or QCKM_DONE where all is well, and what is said beside a function. */
 enum {
@@ -65,6 +65,7 @@ typedef struct {
     int64_t count, saturated; /* rows, and clipped ones, as weights count them */
     int64_t *codes, *squares; /* (2, n): the sums of codes and of their squares, added; NULL where nobody asks. A sum is
                                  the first of its words times 2^32 plus the second, which is from 0 to 2^32 - 1 */
+    int64_t *products; /* (2, n (n - 1) / 2), beside codes and squares: of features i and j > i, row by row */
 } qckm_summary;
 
 typedef struct qckm_kernel qckm_kernel;

@@ -9,6 +9,9 @@ enum {
     QCKM_TILE_ROWS = 4, /* rows that are projected together: numbers of rows are multiples of this */
     QCKM_MOST_ROWS = 508, /* projected between two looks at counters, some of which count to 511 */
     QCKM_SPARE = 512, /* bytes after an array that may be read: the codes of eight vectors */
+    QCKM_PRODUCT_ROWS = 64, /* whose codes are multiplied with each other at a time … */
+    QCKM_PRODUCT_HEIGHT = 12, /* … so many columns with a vector of others, at most */
+    QCKM_PRODUCT_PARTS = 4, /* what these rows take while they are, in codes of theirs */
     QCKM_MOST_OCTAVES = 15
 };
 
@@ -35,6 +38,7 @@ typedef struct {
     void (*sum)(const qckm_kernel *, const int16_t *codes, int64_t rows, void *scratch, int64_t *sums);
     void (*store_bits)(const qckm_kernel *, const int16_t *codes, int64_t rows, void *scratch, uint8_t *, uint8_t *, int64_t);
     void (*count_bits)(const uint8_t *, int64_t, int64_t, int64_t, void *scratch, int64_t *);
+    void (*add_products)(const int16_t *codes, int64_t rows, int64_t n, void *scratch, int64_t *sums, int64_t *products);
     const qckm_loops *loops; /* over floats */
 } qckm_set;
 

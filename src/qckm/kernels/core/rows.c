@@ -19,6 +19,9 @@ typedef struct {
     int64_t summed, at_origin; /* how many these rows are, and how many of them only fill up tiles */
     int64_t abreast; /* rows whose codes are added up side by side: of few features, a vector of codes or more */
     int64_t *moments; /* (2, abreast, n): sums of codes and of their squares, over a block */
+    int64_t columns; /* n, rounded up to whole vectors */
+    int64_t *products; /* (1 + n + QCKM_PRODUCT_HEIGHT, columns): sums of codes, then of their products */
+    void *laid_out; /* for them, rows as they are multiplied */
     uint8_t *halves; /* of bits: (2, most rows, half_bytes) */
     int64_t half_bytes;
 } workspace;
@@ -26,7 +29,7 @@ typedef struct {
 static void close_workspace(workspace *work)
 {
     void *const parts[] = {
-        work->room.lower, work->room.upper, work->room.scratch, work->buffer, work->codes, work->chosen, work->sums, work->moments, work->halves};
+        work->room.lower, work->room.upper, work->room.scratch, work->buffer, work->codes, work->chosen, work->sums, work->moments, work->products, work->laid_out, work->halves};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         qckm_free(parts[i]);
     }
@@ -41,7 +44,13 @@ static int is_direct(const qckm_kernel *kernel, const qckm_rows *rows, int singl
         && (n >= numbers || rows->row_bytes == n * size);
 }
 
-static int open_workspace(workspace *work, const qckm_kernel *kernel, const qckm_rows *rows, int weighted, int bits)
+static int64_t products_bytes(int64_t n, int64_t columns)
+{
+    return (1 + n + QCKM_PRODUCT_HEIGHT) * columns * (int64_t)sizeof(int64_t);
+}
+
+static int open_workspace(
+    workspace *work, const qckm_kernel *kernel, const qckm_rows *rows, int weighted, int bits, int products)
 {
     const int64_t n = kernel->n, number = (int64_t)sizeof(double);
     int64_t most = BLOCK_CODES / n < LEAST_ROWS ? LEAST_ROWS : BLOCK_CODES / n;
@@ -62,14 +71,21 @@ static int open_workspace(workspace *work, const qckm_kernel *kernel, const qckm
     work->sums = bits ? NULL : qckm_allocate(2 * kernel->width * (int64_t)sizeof(int64_t));
     work->abreast = n < ABREAST ? ABREAST : 1;
     work->moments = bits ? NULL : qckm_allocate(2 * work->abreast * n * (int64_t)sizeof(int64_t));
+    work->columns = (n + kernel->set->lanes - 1) / kernel->set->lanes * kernel->set->lanes;
+    work->products = products ? qckm_allocate(products_bytes(n, work->columns)) : NULL;
+    work->laid_out = products ? qckm_allocate(QCKM_PRODUCT_PARTS * QCKM_PRODUCT_ROWS * work->columns * (int64_t)sizeof(int16_t)) : NULL;
     work->halves = bits ? qckm_allocate(2 * most * work->half_bytes) : NULL;
     if (!work->room.lower || !work->room.upper || !work->room.scratch || !(direct || work->buffer) || !work->codes
-        || (weighted && !work->chosen) || (bits ? !work->halves : !work->sums || !work->moments)) {
+        || (weighted && !work->chosen) || (bits ? !work->halves : !work->sums || !work->moments)
+        || (products && (!work->products || !work->laid_out))) {
         close_workspace(work);
         return 0;
     }
     if (work->sums) {
         memset(work->sums, 0, 2 * (size_t)kernel->width * sizeof *work->sums);
+    }
+    if (work->products) {
+        memset(work->products, 0, (size_t)products_bytes(n, work->columns));
     }
     for (int64_t k = 0; k < period; k++) {
         if (work->single) {
@@ -220,7 +236,7 @@ static void add_across(const int16_t *codes, int64_t times, int64_t width, int64
 /* Add the codes of rows and their squares, so many times each, to the sums of the features. */
 static void add_moments(const qckm_kernel *kernel, workspace *work, const int16_t *codes, int64_t rows, int shift, qckm_summary *summary)
 {
-    if (!summary->codes) {
+    if (!summary->codes || work->products) {
         return;
     }
     const int64_t n = kernel->n, width = n * work->abreast;
@@ -238,11 +254,30 @@ static void add_moments(const qckm_kernel *kernel, workspace *work, const int16_
     }
 }
 
+/* Add the workspace's sums of codes and of products to those of the features, shifted, and clear them. */
+static void add_columns(const qckm_kernel *kernel, workspace *work, int shift, qckm_summary *summary)
+{
+    const int64_t n = kernel->n, pairs = n * (n - 1) / 2;
+    const int64_t *row = work->products + work->columns;
+    for (int64_t i = 0, pair = 0; i < n; i++, row += work->columns) {
+        add_to_words(summary->codes + i, summary->codes + n + i, work->products[i], shift);
+        add_to_words(summary->squares + i, summary->squares + n + i, row[i], shift);
+        for (int64_t j = i + 1; j < n; j++, pair++) {
+            add_to_words(summary->products + pair, summary->products + pairs + pair, row[j], shift);
+        }
+    }
+    memset(work->products, 0, (size_t)products_bytes(n, work->columns));
+}
+
 /* Sum up coded rows in the workspace: rows at the origin fill up the last tile. */
 static void sum_codes(const qckm_kernel *kernel, workspace *work, int16_t *codes, int64_t rows)
 {
     const int64_t filled = (rows + QCKM_TILE_ROWS - 1) / QCKM_TILE_ROWS * QCKM_TILE_ROWS;
     memset(codes + rows * kernel->n, 0, (size_t)((filled - rows) * kernel->n) * sizeof *codes);
+    if (work->products) {
+        kernel->set->add_products(
+            codes, rows, kernel->n, work->laid_out, work->products, work->products + work->columns);
+    }
     kernel->set->sum(kernel, codes, filled, work->room.scratch, work->sums);
     work->summed += filled;
     work->at_origin += filled - rows;
@@ -284,6 +319,9 @@ static void add_weighted(const qckm_kernel *kernel, workspace *work, const int64
         add_moments(kernel, work, work->chosen, chosen, bit, summary);
         sum_codes(kernel, work, work->chosen, chosen);
         add_sums(kernel, work, bit, summary->total);
+        if (work->products) {
+            add_columns(kernel, work, bit, summary);
+        }
     }
 }
 
@@ -295,10 +333,10 @@ int64_t qckm_sum(const qckm_kernel *kernel, const qckm_rows *rows, const int64_t
 {
     workspace work;
     if (!kernel || !qckm_are_rows(rows) || !summary || !summary->total || !summary->lower || !summary->upper
-        || !summary->codes != !summary->squares) {
+        || !summary->codes != !summary->squares || (summary->products && !summary->codes)) {
         return QCKM_REFUSED;
     }
-    if (!open_workspace(&work, kernel, rows, weights != NULL, 0)) {
+    if (!open_workspace(&work, kernel, rows, weights != NULL, 0, summary->products != NULL)) {
         return QCKM_NO_MEMORY;
     }
     int64_t wrong = QCKM_DONE;
@@ -319,6 +357,9 @@ int64_t qckm_sum(const qckm_kernel *kernel, const qckm_rows *rows, const int64_t
         }
     }
     add_sums(kernel, &work, 0, summary->total);
+    if (work.products) {
+        add_columns(kernel, &work, 0, summary);
+    }
     add_bounds(&work, kernel, summary);
     close_workspace(&work);
     return wrong;
@@ -367,7 +408,7 @@ int64_t qckm_encode(const qckm_kernel *kernel, const qckm_rows *rows, uint8_t *b
         || (rows->rows && (!bits || row_bytes < (kernel->measurements + 7) / 8))) {
         return QCKM_REFUSED;
     }
-    if (!open_workspace(&work, kernel, rows, 0, 1)) {
+    if (!open_workspace(&work, kernel, rows, 0, 1, 0)) {
         return QCKM_NO_MEMORY;
     }
     int64_t wrong = QCKM_DONE, saturated = 0;

@@ -30,6 +30,8 @@ typedef int64_t double_integer;
 
 #include "pooling_inc.h"
 
+#include "products_inc.h"
+
 INLINE void sum_kind(
     const qckm_kernel *kernel, int kind, int paired, const int16_t *codes, int64_t rows, void *scratch, int64_t *sums)
 {
@@ -70,4 +72,4 @@ static int pair_place(int lane, int half)
     return PAIR_PLACE(lane, half);
 }
 
-const qckm_set SET = {NAME, LANES, VECTORS, pair_place, single_code, double_code, sum, store_bits, count_positions, &LOOPS};
+const qckm_set SET = {NAME, LANES, VECTORS, pair_place, single_code, double_code, sum, store_bits, count_positions, add_products, &LOOPS};

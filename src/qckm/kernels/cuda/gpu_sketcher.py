@@ -9,6 +9,7 @@ import numpy as np
 from qckm.common.arrays import Bytes
 from qckm.errors import OperatorError
 from qckm.kernels import reference
+from qckm.kernels.cuda.column_totals import ColumnTotals
 from qckm.kernels.cuda.device import cupy, require_capable
 from qckm.kernels.cuda.device_arrays import as_device_array
 from qckm.kernels.cuda.matrix_products import MatrixProgram
@@ -37,19 +38,22 @@ class GpuSketcher:
     def sum(self, rows: Any, weights: Any = None, n_jobs: int | None = None) -> Summary:
         """Sum the contributions of rows (rows, n), here or on the GPU, each as often as its whole weight says."""
         with cupy().cuda.Device(self._device):
-            totals, padding = Totals(self._measurement), 0
+            totals, columns, padding = Totals(self._measurement), ColumnTotals(self._measurement, self._device), 0
             weighted = weights is not None
             kind = "bits" if self._one_bit else "table"
             heavy = None if weights is None else as_device_array(weights, 1)[0].astype(np.int64, copy=False)
             for part, number, span in self._parts(rows):
-                program = self._program(part, number, kind, weighted)
-                padding += program.launch(part, None if heavy is None else heavy[span], totals)
+                program, load = self._program(part, number, kind, weighted), None if heavy is None else heavy[span]
+                padding += program.launch(part, load, totals)
+                columns.add(part, number, load)
             if not totals.all_finite:
                 found = Summary.start(self._measurement)
                 found.bad_row = self._first_not_finite(rows)
                 return found
             count = len(rows) if heavy is None else int(heavy.sum())
-            return totals.summary(count, 0 if weighted else padding, self._one_bit and not weighted)
+            found = totals.summary(count, 0 if weighted else padding, self._one_bit and not weighted)
+            columns.add_to(found)
+            return found
 
     def encode(self, rows: Any, bits: Bytes, n_jobs: int | None = None) -> int | None:
         """Write the bits of rows, here or on the GPU; return the first row that is not finite."""

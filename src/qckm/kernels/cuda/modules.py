@@ -27,10 +27,15 @@ _NUMBERS = {
 NUMBERS = tuple(_NUMBERS)
 
 
+def in_c(number: str) -> tuple[str, int]:
+    """Return the type of rows' numbers in C, and 1 or 2 where it holds the bits of a half."""
+    return _NUMBERS[number]
+
+
 @cache
 def kernel_for(job: Job, shape: Shape, device: int) -> Any:
     """Compile the kernel of a job for a device, or find it compiled."""
-    number, half = _NUMBERS[job.number]
+    number, half = in_c(job.number)
     macros = {
         "NUMBER": number,
         "HALF": half,

@@ -57,7 +57,7 @@ class Totals:
 
         `counts_ones`: sums are numbers of ones, each a contribution of −1.
         """
-        found = Summary.start(self._measurement, column_sums=False)
+        found = Summary.start(self._measurement)
         total, saturated, lower, upper, _ = self._fetched()
         sums = total.view(np.int64)
         if counts_ones:
