@@ -21,6 +21,29 @@ def varint(data, at):
             return number, at
 
 
+WORDS = [
+    "custom",
+    "one-bit",
+    "exponential",
+    "2-bit",
+    "3-bit",
+    "4-bit",
+    "triangle",
+    "modulo",
+    "gaussian",
+    "folded-gaussian",
+]
+WORDS += ["adapted-radius", "concentrated-radius", "balanced-radius"]
+
+
+def word(data, at):
+    """Return a word and where it ends: one of the list, or a text."""
+    number, at = varint(data, at)
+    if number % 2 == 0:
+        return WORDS[number // 2], at
+    return data[at : at + number // 2].decode("utf-8", "surrogatepass"), at + number // 2
+
+
 def whole(data, at, count):
     """Return so many numbers >= 0, and where they end."""
     numbers = []
@@ -58,12 +81,10 @@ def read(data):
     n, at = varint(operator, at)
     m, at = varint(operator, at)
     paired, at = varint(operator, at)
-    length, at = varint(operator, at)
-    signature, at = operator[at : at + length].decode("utf-8", "surrogatepass"), at + length
+    signature, at = word(operator, at)
     own_table, at = varint(operator, at)
     at += 8192 * own_table
-    length, at = varint(operator, at)
-    law, at = operator[at : at + length].decode("utf-8", "surrogatepass"), at + length
+    law, at = word(operator, at)
     (scale,), at = struct.unpack_from("<d", operator, at), at + 8
     exponents, at = signed(operator, at, n)
     steps = [2.0**exponent for exponent in exponents]
@@ -103,7 +124,7 @@ def read(data):
         bounds = [next(numbers) if known >> i & 1 else None for i in range(2 * n)]
         # Below, a number of −2**60 stands for −∞, above, one of 2**60 for +∞: infinitely far out, or nearly so.
         found["bounds"] = [
-            None if number is None else origin[i % n] + steps[i % n] / 4096 * number for i, number in enumerate(bounds)
+            None if number is None else origin[i % n] + steps[i % n] / 256 * number for i, number in enumerate(bounds)
         ]
     return found
 

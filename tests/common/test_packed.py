@@ -80,6 +80,17 @@ def test_names_of_any_characters_come_back():
         Cursor(b"\x01\xff").text()
 
 
+def test_words_that_are_known_are_a_number():
+    known = ["one-bit", "gaussian"]
+    for name in ("gaussian", "one-bit", "seeded 7", "", "x" * 300):
+        cursor = Cursor(packed.word(name, known))
+        assert cursor.word(known) == name
+        cursor.end()
+    assert len(packed.word("gaussian", known)) == 1
+    with pytest.raises(FileError, match="2 words that are known"):
+        Cursor(b"\x04").word(known)
+
+
 @pytest.mark.parametrize(
     "data, count",
     [

@@ -58,7 +58,7 @@ def test_equal_content_gives_equal_bytes_after_any_history():
         assert files.dumps(total.without_bounds()) == data
         known = ~np.isnan(total.bounds)
         bounds_known += known.mean()
-        np.testing.assert_allclose(np.array(total.bounds)[known], bounds[known], rtol=0, atol=2 * OP.steps.max() / 4096)
+        np.testing.assert_allclose(np.array(total.bounds)[known], bounds[known], rtol=0, atol=2 * OP.steps.max() / 256)
     assert 0.1 < bounds_known / 10_000 < 0.9
 
 
@@ -71,7 +71,7 @@ def test_nothing_of_a_removed_part_is_in_the_file():
     data, whole = files.dumps(left), files.dumps(both)
     assert np.isnan(left.bounds[0][:2]).all()
     assert left.bounds[0][2] == berlin.bounds[0][2]
-    grain = OP.steps / 4096
+    grain = OP.steps / 256
     for value, k in ((value, k) for row in paris_rows for k, value in enumerate(row)):
         assert struct.pack("<d", value) not in data
         assert not np.isin(np.nan_to_num(np.array(files.loads(data).bounds)[:, k]), value).any()

@@ -142,7 +142,7 @@ def test_bounds_that_contradict_each_other_are_refused(sketch):
     def ends(lower, upper):
         return bytes([0b111111]) + packed.signed(np.array([*lower, *upper]))
 
-    grain = sketch.operator.steps / 4096
+    grain = sketch.operator.steps / 256
     start, (lower, upper) = sketch.operator.origin / grain, sketch.bounds
     low, high = (bound.astype(np.int64) for bound in (np.floor(lower / grain) - start, np.ceil(upper / grain) - start))
     assert parts_of(sketch)[b"b"] == ends(low, high)

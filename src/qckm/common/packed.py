@@ -7,7 +7,7 @@ only to write an array, and no reader needs more memory than some times the byte
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -39,6 +39,20 @@ def text(words: str) -> bytes:
     """Return a text: its length in bytes, and UTF-8. Unpaired surrogates, which names may have, pass."""
     data = words.encode("utf-8", "surrogatepass")
     return varint(len(data)) + data
+
+
+def word(text_or_known: str, known: Sequence[str]) -> bytes:
+    """Return a text that may be one of some that are known: twice its number then, else the text, its length odd.
+
+    Examples
+    --------
+    >>> word("b", ["a", "b"]).hex(), word("c", ["a", "b"]).hex()
+    ('02', '0363')
+    """
+    if text_or_known in known:
+        return varint(2 * known.index(text_or_known))
+    data = text_or_known.encode("utf-8", "surrogatepass")
+    return varint(2 * len(data) + 1) + data
 
 
 def floats(values: Array) -> bytes:
@@ -104,8 +118,18 @@ class Cursor:
 
     def text(self) -> str:
         """Return a text."""
+        return self._text(self.varint())
+
+    def word(self, known: Sequence[str]) -> str:
+        """Return a text, or one that is known."""
+        number, is_text = divmod(self.varint(), 2)
+        if not is_text and number >= len(known):
+            raise FileError(f"Expected one of {len(known)} words that are known, got number {number}.")
+        return self._text(number) if is_text else known[number]
+
+    def _text(self, size: int) -> str:
         try:
-            return bytes(self.take(self.varint())).decode("utf-8", "surrogatepass")
+            return bytes(self.take(size)).decode("utf-8", "surrogatepass")
         except UnicodeDecodeError as error:
             raise FileError(f"Expected text as UTF-8: {error}.") from error
 

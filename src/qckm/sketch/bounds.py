@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 Bounds = tuple[Floats, Floats]
 
-# A file counts bounds in 4096ths of a step, rounded outward: some 25 bits each rather than 64, and whole numbers stay
-# what they are at steps of up to 4096.
-_GRAINS = 4096
+# A file counts bounds in 256ths of a step, rounded outward: some 20 bits each rather than 64, and whole numbers stay
+# what they are at steps of up to 256.
+_GRAINS = 256
 # A bound that is further out, in grains from the origin, is infinitely far out in a file: codes end at 2**15 steps.
 _FURTHEST = 1 << 60
 # Without bounds, columns are looked for within so many standard deviations of their mean. The centre of a cluster that

@@ -32,6 +32,11 @@ _FINGERPRINT = 8  # bytes: they tell an operator that came out otherwise than it
 _LARGEST = 1 << 48  # of n and m: keeps sizes far from overflow
 _FURTHEST = 1 << 60  # steps from 0 to an origin that is written as a whole number of them
 _DENSE, _STRUCTURED = range(2)
+# Signatures and laws that are written as a number. The list may grow at its end.
+_WORDS = (
+    "custom", "one-bit", "exponential", "2-bit", "3-bit", "4-bit", "triangle", "modulo", "gaussian", "folded-gaussian",
+    "adapted-radius", "concentrated-radius", "balanced-radius",
+)  # fmt: skip
 _DITHERS: tuple[Dither, ...] = ("single", "paired")
 
 _held: WeakValueDictionary[bytes, SketchOperator] = WeakValueDictionary()
@@ -108,9 +113,9 @@ def _facts(operator: SketchOperator) -> bytes:
             varint(operator.n_features),
             varint(operator.n_frequencies),
             varint(_DITHERS.index(operator.dither)),
-            packed.text(signature.name),
+            packed.word(signature.name, _WORDS),
             varint(len(table) > 0) + table,
-            packed.text(operator.law),
+            packed.word(operator.law, _WORDS),
             packed.floats(np.array([operator.scale or 0.0])),
             packed.signed(exponents),
             _origin(operator),
@@ -131,9 +136,9 @@ def _read_facts(cursor: Cursor) -> _Facts:
     n, m, paired = (cursor.varint() for _ in range(3))
     if not 0 < n < _LARGEST or not 0 < m < _LARGEST or paired >= len(_DITHERS):
         raise FileError(f"Expected n, m >= 1 and a dither of 0 or 1, got {n}, {m} and {paired}.")
-    name = cursor.text()
+    name = cursor.word(_WORDS)
     signature = Signature(name, cursor.array("<i2", TABLE_SIZE)) if cursor.varint() else signatures.get(name)
-    law, scale = cursor.text(), float(cursor.floats(1)[0])
+    law, scale = cursor.word(_WORDS), float(cursor.floats(1)[0])
     with np.errstate(all="ignore"):  # steps that are none are refused with the operator
         steps = np.ldexp(1.0, np.clip(cursor.signed(n), -2000, 2000).astype(np.int32))
         origin = cursor.floats(n) if cursor.varint() else cursor.signed(n).astype(np.float64) * steps

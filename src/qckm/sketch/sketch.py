@@ -45,7 +45,7 @@ class Sketch(Value):
     bounds : pair of ndarray of shape (n,)
         Least and greatest value seen of each feature, before clipping; +inf and −inf where there were no rows; NaN
         where they are not known: of bits, and where rows that were forgotten may have set them. A file keeps them to
-        4096ths of a step, rounded outward.
+        256ths of a step, rounded outward.
     skipped : int
         Rows that were left out as bad, at the user's word: a note beside the sum.
     weighted : int or float
