@@ -14,7 +14,7 @@ class Limits:
 
 USUAL = Limits()
 
-# The targets, and how many of 26 inputs each gets: a CSV text, which is read in six ways, takes as long as ten others,
+# The targets, and how many of 27 inputs each gets: a CSV text, which is read in six ways, takes as long as ten others,
 # and so does a history of some steps.
 SHARES = {
     "sketch_files": 3,
@@ -31,6 +31,7 @@ SHARES = {
     "ledgers": 2,
     "csv_outputs": 1,
     "histories": 1,
+    "collector_requests": 1,
 }
 # What becomes of inputs, as it should be; a target may have others.
 LOADED, REFUSED = "loaded", "refused"
