@@ -14,7 +14,21 @@ collect_ignore = [
 if not all(map(find_spec, COLLECTOR)):
     collect_ignore += [
         "tests/collector",
-        *(f"src/qckm/collector/{name}.py" for name in ("http_api", "metrics", "server", "service")),
+        *(
+            f"src/qckm/collector/{name}.py"
+            for name in (
+                "http_api",
+                "metrics",
+                "mqtt",
+                "page_api",
+                "reading_api",
+                "requests",
+                "sending_api",
+                "server",
+                "service",
+                "watching",
+            )
+        ),
     ]
 
 

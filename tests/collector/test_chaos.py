@@ -14,6 +14,7 @@ import pytest
 
 from collector.chaos import Chaos, Collector
 from collector.peers import Mosquitto, Postgres, stopping
+from collector.recording import record
 from qckm.collector.settings import DAY, HOUR
 
 pytestmark = [pytest.mark.peer, pytest.mark.timeout(1200)]
@@ -40,7 +41,7 @@ def finish(chaos, collectors):
     chaos.verify(collectors[0].url)
     for collector in collectors:
         collector.stop()
-    print(f"{sum(collector.kills for collector in collectors)} kill -9 of collectors")
+    return f"{sum(collector.kills for collector in collectors)} kill -9 of collectors, clocks wrong by up to 400 days"
 
 
 def test_sqlite_with_a_broker_and_a_hundred_kills(tmp_path):
@@ -58,8 +59,8 @@ def test_sqlite_with_a_broker_and_a_hundred_kills(tmp_path):
                 restarts += 1
 
         chaos.run([collector.url], int(100 * SIZE), worst, broker_port=broker.port)
-        finish(chaos, [collector])
-    print(f"{restarts} restarts of the broker")
+        kills = finish(chaos, [collector])
+    record("SQLite, HTTP and MQTT", f"{kills}, {restarts} restarts of the broker; {chaos.words()}")
 
 
 def test_two_collectors_over_postgresql_that_is_killed_too():
@@ -82,8 +83,8 @@ def test_two_collectors_over_postgresql_that_is_killed_too():
                     kill_and_start(collectors[number % 2], rng)
 
             chaos.run([collector.url for collector in collectors], int(60 * SIZE), worst)
-            finish(chaos, collectors)
-    print(f"{kills} kill -9 of PostgreSQL")
+            words = finish(chaos, collectors)
+    record("Two collectors, one PostgreSQL", f"{words}, {kills} of PostgreSQL; {chaos.words()}")
 
 
 @pytest.fixture
@@ -126,5 +127,5 @@ def test_a_full_disk_stops_the_collector_for_as_long_as_it_is_full(small_disk):
         chaos.run([collector.url], 5, worst, http_workers=2)
         subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
         finish(chaos, [collector])
-    print(f"the disk was full {fulls} times")
+    record("A full disk", f"full {fulls} times; {chaos.words()}")
     assert fulls

@@ -19,7 +19,7 @@ from qckm.privacy import LocalReporter
 from qckm.sensor import signed, wire
 from qckm.sketch import files
 
-SETTINGS = Settings(most_body=200_000, most_part=50_000, failures_per_second=50.0, clusters=3)
+SETTINGS = Settings(most_body=200_000, most_part=50_000, failures_per_second=50.0, clusters=3, rho=0.5)
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +134,8 @@ def test_a_wrong_message_changes_nothing_and_is_told(url, tokens, devices, name)
         ("PUT", "/v1/parts/berlin/2025-11-16", "shop", 400),
         ("GET", "/v1/sketch?from=yesterday", "reader", 400),
         ("GET", "/v1/sketch?from=2026-01-02&to=2026-01-01", "reader", 400),
+        ("GET", "/v1/sketch?from=999999999999999", "reader", 400),
+        ("PUT", "/v1/parts/berlin/x?at=9007199254740993", "shop", 400),
         ("GET", "/v1/model?k=0", "reader", 400),
         ("GET", "/v1/model?k=3&group=nowhere", "reader", 404),
         ("GET", "/v1/windows?format=pickle", "reader", 400),
@@ -253,6 +255,25 @@ def test_private_reports_add_up_to_a_private_sketch(url, tokens, devices):
     sketch = total(url, tokens, "?private=true")
     assert (sketch.private, sketch.count) == (True, 20)
     assert sketch.ledger.epsilon == pytest.approx(20 * 1.0, rel=1e-6)
+
+
+def test_private_releases_come_out_of_one_budget(url, tokens):
+    pytest.importorskip("opendp")
+    call("PUT", f"{url}/v1/parts/berlin/2025-08-01", tokens["shop"], files.dumps(OPERATOR.sketch(rows_of(3, 1000))))
+
+    def release(**wishes):
+        asked = {"from": "2025-08-01", "to": "2025-08-02", "operator_is_public": True, **wishes}
+        return call("POST", f"{url}/v1/releases", tokens["admin"], json.dumps(asked).encode())
+
+    status, data = release(rho=0.3)
+    assert (status, files.loads(data).ledger.rho) == (200, pytest.approx(0.3))
+    status, told = release(rho=0.3)
+    assert (status, told["reason"]) == (403, "budget spent")
+    status, data = release(rho=0.15, group="berlin")
+    assert files.loads(data).ledger.rho == pytest.approx(0.45)
+    assert release(rho=0.2)[0] == 403
+    assert release(colour="red")[0] == release(rho="much")[0] == release()[0] == 400
+    assert call("POST", f"{url}/v1/releases", tokens["reader"], b"{}")[0] == 403
 
 
 def test_it_says_how_it_is(url, tokens, devices):

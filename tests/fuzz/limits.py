@@ -14,7 +14,7 @@ class Limits:
 
 USUAL = Limits()
 
-# The targets, and how many of 20 inputs each gets: a CSV text, which is read in six ways, takes as long as ten others.
+# The targets, and how many of 21 inputs each gets: a CSV text, which is read in six ways, takes as long as ten others.
 SHARES = {
     "sketch_files": 3,
     "old_sketch_files": 1,
@@ -26,6 +26,7 @@ SHARES = {
     "arrow_files": 2,
     "parquet_files": 2,
     "numpy_files": 1,
+    "collector_requests": 1,
 }
 # What becomes of inputs, as it should be; a target may have others.
 LOADED, REFUSED = "loaded", "refused"

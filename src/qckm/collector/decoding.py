@@ -14,6 +14,7 @@ from qckm.collector.refusals import Reason, Refused
 from qckm.sketch import Sketch, files
 
 _SECONDS = 600
+_MOST_WAITING = 8
 
 
 class Decoder:
@@ -21,6 +22,7 @@ class Decoder:
 
     def __init__(self) -> None:
         self._one = asyncio.Semaphore(1)
+        self._waiting = 0
 
     async def model(self, sketch: Sketch, clusters: int) -> bytes:
         """Return the model of K clusters, as JSON."""
@@ -44,6 +46,15 @@ class Decoder:
         return {key: value for key, value in found.items() if key not in ("inputs", "against")}
 
     async def _run(self, *words: str, allowed: tuple[int, ...]) -> bytes:
+        if self._waiting >= _MOST_WAITING:
+            raise Refused(Reason.TOO_MANY, f"{self._waiting} models and comparisons wait: come again in a minute.")
+        self._waiting += 1
+        try:
+            return await self._run_alone(words, allowed)
+        finally:
+            self._waiting -= 1
+
+    async def _run_alone(self, words: tuple[str, ...], allowed: tuple[int, ...]) -> bytes:
         async with self._one:
             child = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "qckm", *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE

@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from qckm.collector.http_api import door
 from qckm.collector.overview import overview
 from qckm.collector.refusals import Unavailable
+from qckm.collector.requests import door
 from qckm.collector.senders import Token
 from qckm.collector.service import Service
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Final
 
 from qckm.collector.database import Database
@@ -71,7 +72,11 @@ def prepare(db: Database, operator: SketchOperator | None, settings: Settings) -
         if operator is not None:
             # Only the first of them is kept, whoever else starts at the same time.
             empty = files.dumps(operator.empty())
-            first = {"version": str(VERSION), **{name: str(getattr(settings, name)) for name in _FIXED}}
+            first = {
+                "version": str(VERSION),
+                "store": uuid.uuid4().hex,
+                **{name: str(getattr(settings, name)) for name in _FIXED},
+            }
             values = [("operator", empty), *((name, value.encode()) for name, value in first.items())]
             db.many("INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", values)
     kept = load_operator(db)

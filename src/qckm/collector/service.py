@@ -155,7 +155,11 @@ class Service:
     async def count(self, checked: Sequence[Arrival | Refused]) -> list[Outcome | Refused]:
         """Count messages; return, when that is on the disk, what became of each."""
         arrivals = [each for each in checked if isinstance(each, Arrival)]
-        outcomes = iter(await self.committer.count(arrivals)) if arrivals else iter(())
+        # A long list goes in pieces: as a whole it might be more than may wait.
+        most, counted = max(1, self.settings.most_waiting // 4), list[Outcome]()
+        for at in range(0, len(arrivals), most):
+            counted += await self.committer.count(arrivals[at : at + most])
+        outcomes = iter(counted)
         results: list[Outcome | Refused] = []
         rows = 0
         for each in checked:
@@ -243,6 +247,7 @@ class Service:
                     days = upkeep.roll_up(db, self.operator, self.settings, now)
                     closed = upkeep.close_parts(db, self.settings, now)
                     gone = upkeep.forget_windows(db, self.settings, now)
+                    upkeep.forget_models(db, now)
                     log.info("upkeep", extra={"days_made": days, "parts_closed": closed, "windows_forgotten": gone})
             finally:
                 db.close()

@@ -48,20 +48,27 @@ class World:
     operator: SketchOperator
     seed: int = 0
     centers: Floats = field(init=False)
+    width: Floats = field(init=False)  # of a cluster, a column each
 
     def __post_init__(self) -> None:
-        rng, units = np.random.default_rng(self.seed), self.operator.units * (self.operator.scale or 1.0)
-        n = self.operator.n_features
-        object.__setattr__(self, "centers", self.operator.origin + 3 * units * rng.normal(size=(_CLUSTERS, n)))
+        rng, n = np.random.default_rng(self.seed), self.operator.n_features
+        if self.operator.ranges is None:
+            units = self.operator.units * (self.operator.scale or 1.0)
+            centers, width = self.operator.origin + 3 * units * rng.normal(size=(_CLUSTERS, n)), 0.7 * units
+        else:
+            lower, upper = self.operator.ranges
+            centers = lower + rng.uniform(0.15, 0.85, (_CLUSTERS, n)) * (upper - lower)
+            width = 0.05 * (upper - lower)
+        object.__setattr__(self, "centers", centers)
+        object.__setattr__(self, "width", width)
 
     def rows(self, rng: np.random.Generator, count: int, changed: bool = False) -> Floats:
         """Draw rows; where something has changed, one kind has become rare and another frequent."""
         shares = np.random.default_rng(self.seed).dirichlet(np.full(_CLUSTERS, 8.0))
         if changed:
             shares[0], shares[1] = shares[0] + 0.8 * shares[1], 0.2 * shares[1]
-        units = self.operator.units * (self.operator.scale or 1.0)
         kinds = rng.choice(_CLUSTERS, count, p=shares)
-        rows: Floats = self.centers[kinds] + 0.7 * units * rng.normal(size=(count, self.operator.n_features))
+        rows: Floats = self.centers[kinds] + self.width * rng.normal(size=(count, self.operator.n_features))
         return rows
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from qckm.collector import schema
 from qckm.collector.database import Database
 from qckm.collector.refusals import Reason, Refused
 from qckm.collector.windows import Cell, show_time
@@ -77,7 +79,7 @@ def private_sketch_of(db: Database, operator: SketchOperator, asked: Asked) -> S
     """Return the sum of the private reports within what is asked for, all of one ε."""
     require_whole(db, asked)
     where, values = asked.where
-    rows = db.rows(f"SELECT kept, bits, reports, total FROM report_sums WHERE {where}", values)
+    rows = db.rows(f"SELECT kept, bits, reports, total, grp, start, span FROM report_sums WHERE {where}", values)
     settings = {row[:2] for row in rows}
     if len(settings) != 1:
         words = "none" if not settings else f"reports of {len(settings)} different ε, which do not add up"
@@ -87,7 +89,10 @@ def private_sketch_of(db: Database, operator: SketchOperator, asked: Asked) -> S
     # A device spends with every report. How many fell into this span is not kept; all that it ever sent are no fewer.
     found = db.one("SELECT max(reports) FROM devices")
     most = 1 if found is None or not found[0] else int(found[0])
-    return debiased(operator, total, sum(row[2] for row in rows), kept, bits, reports_per_device=most)
+    # Windows have names, so that nobody adds the same ones twice.
+    store = schema.meta(db, "store")
+    names = sorted(hashlib.sha256(f"{store} {row[4:]}".encode()).hexdigest()[:16] for row in rows)
+    return debiased(operator, total, sum(row[2] for row in rows), kept, bits, reports_per_device=most, names=names)
 
 
 def cells_of(db: Database, asked: Asked) -> dict[Cell, int]:

@@ -104,3 +104,9 @@ def forget_windows(db: Database, settings: Settings, now: int) -> int:
             forgets = "INSERT INTO meta (name, value) VALUES ('forgets', ?) ON CONFLICT (name) DO NOTHING"
             db.execute(forgets, (b"1",))
     return done
+
+
+def forget_models(db: Database, now: int) -> None:
+    """Forget models that somebody asked for more than a week ago: they can be decoded again."""
+    with db.writing():
+        db.execute("DELETE FROM models WHERE key <> 'watch' AND created < ?", (now - 7 * DAY,))

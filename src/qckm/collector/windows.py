@@ -12,6 +12,8 @@ from qckm.collector.settings import DAY, HOUR, Settings
 _NAME = re.compile(r"[A-Za-z0-9_.:+@=~-]{1,80}(/[A-Za-z0-9_.:+@=~-]{1,80}){0,7}")
 _DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:T(\d{2})Z?)?")
 
+_YEAR_9999 = 253_370_764_800
+
 
 @dataclass(frozen=True, order=True)
 class Cell:
@@ -108,13 +110,15 @@ def parse_time(text: str) -> int:
     """
     try:
         if text.isdigit() and len(text) > 8:
-            return int(text)
-        time = datetime.fromisoformat(text)
-        return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())
-    except (ValueError, OverflowError) as error:
-        raise Refused(
-            Reason.BAD_REQUEST, f"Expected a time such as 2026-11-16 or 2026-11-16T05:00Z, got {text!r:.80}."
-        ) from error
+            found = int(text)
+        else:
+            time = datetime.fromisoformat(text)
+            found = int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())
+        if 0 <= found < _YEAR_9999:
+            return found
+    except (ValueError, OverflowError):
+        pass
+    raise Refused(Reason.BAD_REQUEST, f"Expected a time such as 2026-11-16 or 2026-11-16T05:00Z, got {text!r:.80}.")
 
 
 def show_time(time: int) -> str:

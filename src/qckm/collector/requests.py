@@ -1,0 +1,129 @@
+"""What all requests have in common: a token that may, a body that is not too large, parameters that make sense."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+
+from qckm.collector.refusals import Reason, Refused, Unavailable
+from qckm.collector.senders import Token
+from qckm.collector.service import Service
+from qckm.collector.sums import Asked
+from qckm.collector.windows import parse_time, require_name
+from qckm.errors import QckmError
+
+log = logging.getLogger("qckm.collector")
+Handler = Callable[[Request, Service, Token], Awaitable[Response]]
+SKETCH = "application/vnd.qckm"
+_BODY_SECONDS = 60
+
+
+def door(right: str | None, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+    """Let in who has a right (None: any token), and turn what is refused into an answer that says why."""
+
+    @functools.wraps(handler)
+    async def answer(request: Request) -> Response:
+        service: Service = request.app.state.service
+        address = request.client.host if request.client else "unknown"
+        name = "unknown"
+        try:
+            token = await _token_of(request, service, address)
+            name = token.name
+            if right is not None:
+                token.require(right)
+            return await handler(request, service, token)
+        except Refused as error:
+            service.note_refusal(error, name)
+            headers = {"Retry-After": "1"} if error.status == 429 else {}
+            return JSONResponse({"error": str(error), "reason": error.reason}, error.status, headers)
+        except Unavailable as error:
+            log.warning("unavailable", extra={"error": str(error), "path": request.url.path})
+            words = "The store cannot be written right now: nothing was acknowledged, send it again."
+            return JSONResponse({"error": words, "reason": "unavailable"}, 503, {"Retry-After": "1"})
+        except ClientDisconnect:
+            return Response(status_code=400)
+        except QckmError as error:
+            return JSONResponse({"error": str(error), "reason": Reason.BAD_REQUEST}, 400)
+
+    return answer
+
+
+async def _token_of(request: Request, service: Service, address: str) -> Token:
+    """Return whose request it is. Only who fails is slowed down: others may come from the same address."""
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    given = secret.strip() if scheme.lower() == "bearer" and secret else None
+    try:
+        return service.directory.token_of(given)
+    except Refused:
+        service.failures.take(address)
+        if given is None or not await service.look_again():
+            raise
+    return service.directory.token_of(given)
+
+
+async def body_of(request: Request, most: int) -> bytes:
+    """Return the body of a request, if it is not too large; a length that is claimed is not believed."""
+    claimed = request.headers.get("content-length", "0")
+    if claimed.isdigit() and int(claimed) > most:
+        raise Refused(Reason.TOO_LARGE, f"Expected at most {most} bytes, got {claimed}.")
+    chunks, size = [], 0
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            async for chunk in request.stream():
+                size += len(chunk)
+                if size > most:
+                    raise Refused(Reason.TOO_LARGE, f"Expected at most {most} bytes, got more.")
+                chunks.append(chunk)
+    except TimeoutError:
+        raise Refused(Reason.BAD_REQUEST, f"Expected a request within {_BODY_SECONDS} seconds.") from None
+    return b"".join(chunks)
+
+
+EDGES = {"from": 0, "to": Asked().end}
+
+
+def asked_of(request: Request, begin: str = "from", end: str = "to") -> Asked:
+    """Return the span and the group that a request asks for."""
+    given = request.query_params
+    first, last = (
+        parse_time(given[name]) if name in given else default
+        for name, default in zip((begin, end), EDGES.values(), strict=True)
+    )
+    if first >= last:
+        raise Refused(Reason.BAD_REQUEST, f"Expected {begin} to be before {end}.")
+    group = given.get("group", "")
+    return Asked(first, last, require_name(group) if group else "")
+
+
+def flag(request: Request, name: str) -> bool:
+    """Return a parameter that is true or false."""
+    value = str(request.query_params.get(name, "false")).lower()
+    if value not in ("true", "false"):
+        raise Refused(Reason.BAD_REQUEST, f"Expected {name}=true or false, got {value!r:.40}.")
+    return value == "true"
+
+
+def whole(request: Request, name: str, default: int) -> int:
+    """Return a parameter that is a whole number."""
+    value = request.query_params.get(name, str(default))
+    if not value.isdigit() or len(value) > 9:
+        raise Refused(Reason.BAD_REQUEST, f"Expected {name} to be a whole number, got {value!r:.40}.")
+    return int(value)
+
+
+async def json_of(request: Request) -> dict[str, Any]:
+    """Return a body that is a JSON object."""
+    try:
+        found = json.loads(await body_of(request, 1 << 16))
+    except (ValueError, RecursionError) as error:
+        raise Refused(Reason.BAD_REQUEST, "Expected JSON.") from error
+    if not isinstance(found, dict):
+        raise Refused(Reason.BAD_REQUEST, "Expected a JSON object.")
+    return found
