@@ -266,6 +266,24 @@ def test_9_a_run_that_hears_nothing_ends_a_second_after_the_signal(tmp_path, num
     assert not left.exists()
 
 
+ENDED = """
+import atexit, contextlib, signal, time
+from qckm.cli.stopping import ended, obey_signals
+obey_signals()
+atexit.register(time.sleep, 20)  # Python takes its time to end
+with contextlib.suppress(KeyboardInterrupt):  # a server that was stopped in an orderly way
+    signal.raise_signal(signal.SIGTERM)
+ended(0)
+"""
+
+
+@posix
+def test_9_a_run_that_has_ended_keeps_its_exit_code():
+    began = time.monotonic()
+    assert subprocess.run([sys.executable, "-c", ENDED], check=False).returncode == 0
+    assert time.monotonic() - began < 10
+
+
 @posix
 def test_9_nohup_is_obeyed(tmp_path):
     code = BUSY.replace('hashlib.pbkdf2_hmac("sha256", b"", b"", 10**9)', "import time; time.sleep(2)")

@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 import qckm
 from qckm.cli.error_hints import hint_for, missing_hint
-from qckm.cli.stopping import obey_signals
+from qckm.cli.stopping import ended, obey_signals
 from qckm.cli.terminal import print_data, say, say_traceback, say_usage, say_warnings
 from qckm.common.atomic import naming
 from qckm.errors import QckmError
@@ -105,6 +105,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stdout.flush()
     except OSError:  # said already; what is still buffered goes nowhere, or Python would complain of it at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    ended(code)
     sys.exit(code)
 
 

@@ -22,6 +22,7 @@ _UNTIL_NOTICED, _UNTIL_ENDED, _WHILE_SAVING = 0.5, 0.5, 30.0
 
 _done_saving = threading.Event()
 _done_saving.set()
+_exit_codes: list[int] = []  # of a run that has ended, while Python takes itself apart
 
 
 def obey_signals() -> None:
@@ -52,9 +53,14 @@ def obey_signals() -> None:
         else:
             os.write(2, b"qckm: stopped\n")
         leftovers.remove_all()
-        os._exit(1)
+        os._exit(_exit_codes[0] if _exit_codes else 1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def ended(code: int) -> None:
+    """Say that the run has ended with an exit code: it stays that one, however the process ends from here on."""
+    _exit_codes.append(code)
 
 
 @contextlib.contextmanager
