@@ -14,8 +14,8 @@ import numpy as np
 
 import qckm
 from common import keep
+from privacy_auditor import audited_epsilon
 from qckm.privacy import mechanisms
-from qckm.privacy.audit import audited_epsilon
 from qckm.privacy.local import LocalReporter
 from qckm.privacy.report import loads
 from qckm.privacy.sensitivity import Sensitivity

@@ -5,16 +5,21 @@ same at 10⁶ draws and 10⁵ releases is in experiments/privacy_audit.py.
 """
 
 import math
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import qckm
 from qckm.privacy import mechanisms
-from qckm.privacy.audit import audited_epsilon
 from qckm.privacy.local import LocalReporter
 from qckm.privacy.report import loads
 from qckm.privacy.sensitivity import Sensitivity
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "experiments"))
+
+from privacy_auditor import audited_epsilon
 
 DRAWS = 10_000
 # Of the audits' bounds: a claim that is just kept is called broken once in 10⁶ runs at most.
