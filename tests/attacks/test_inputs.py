@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import qckm
@@ -236,6 +237,46 @@ def test_9_few_clusters_of_few_rows_are_looked_for():
 def test_9_more_columns_than_there_is_room_for_are_refused_before_anything_is_drawn():
     with pytest.raises(OperatorError, match=r"Drawing 4000000 frequencies of 1000000 features takes about 128.0 TB"):
         qckm.SketchOperator.draw(10**6, 4 * 10**6, 1.0, random_state=0)
+
+
+WIDE = """
+import resource, sys, time
+from qckm.sources.opening import open_source
+source = open_source(sys.argv[1])
+before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+rows = [batch.rows for batch in source.batches()]
+print(sum(map(len, rows)), rows[0].shape[1], float(rows[0][0].sum()), float(rows[0][1].sum()))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before >> 10, time.process_time() - began)
+"""
+
+
+@posix
+@pytest.mark.parametrize("ending", ["csv", "arrow"])
+def test_9_many_columns_take_little_memory_and_time(folder, ending):
+    """Of 100 000 columns, pyarrow's CSV reader took a gigabyte; names of an Arrow file were looked up one by one."""
+    rows = np.random.default_rng(0).integers(-9, 9, size=(3, 100_000)).astype(float)
+    if ending == "csv":
+        np.savetxt("wide.csv", rows, delimiter=",", fmt="%.1f")
+    else:
+        table = pa.table({f"c{i}": column for i, column in enumerate(rows.T)})
+        with pa.OSFile("wide.arrow", "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+    words = [sys.executable, "-c", WIDE, f"wide.{ending}"]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    assert [float(word) for word in said[:4]] == [3, 100_000, rows[0].sum(), rows[1].sum()]
+    assert int(said[4]) < 500  # MB
+    assert float(said[5]) < 15  # seconds
+
+
+def test_9_cells_of_many_columns_are_what_they_are_of_few(folder, monkeypatch):
+    text = b'a,b,c\n1,2,3\n"4","5,5",6\n7,8\n\n9,"x\ny",10\n 1e3 ,,-inf\n1,2,3,4\n\xa05,\xc2\xa06,.5'
+    Path("odd.csv").write_bytes(text)
+    with_pyarrow = list(open_source("odd.csv", columns=["c", "b"]).batches())
+    monkeypatch.setattr("qckm.sources.csv._MANY_COLUMNS", 1)
+    cell_by_cell = list(open_source("odd.csv", columns=["c", "b"]).batches())
+    for one, other in zip(with_pyarrow, cell_by_cell, strict=True):
+        np.testing.assert_array_equal(one.rows, other.rows)
+        assert dict(one.faults) == dict(other.faults)
 
 
 BUSY = """

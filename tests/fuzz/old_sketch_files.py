@@ -96,7 +96,7 @@ def _arrays(header: object, payload: bytes) -> dict[str, np.ndarray] | None:
             found[name] = np.frombuffer(payload, kind, size, at).copy()
             at += found[name].nbytes
         return found
-    except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError, DeprecationWarning):
         return None
 
 
@@ -104,7 +104,7 @@ def _resized(header: object, payload: bytes) -> bytes:
     """Return a payload of the size that a header asks for, if that is little."""
     try:
         size = sum(np.dtype(kind).itemsize * int(np.prod(shape)) for _, kind, shape in layout(header))
-    except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError, DeprecationWarning):
         return payload
     return (payload * (size // len(payload) + 1))[:size] if 0 < size < 1 << 16 else payload
 

@@ -21,13 +21,15 @@ from qckm.sources.comments import without_comments
 from qckm.sources.first_lines import cells_of, look
 from qckm.sources.numbers import number
 from qckm.sources.raw import Peekable, decompressed
-from qckm.sources.records import Block, Records, record_at
+from qckm.sources.records import Block, Records, record_at, records_of
 from qckm.sources.table import Chunk, Column, Kept, Selection, Table, number_expected, split
 from qckm.sources.text_format import UNKNOWN, TextFormat
 
 _BLOCK = 1 << 23
 # pyarrow parses such pieces of a block in parallel; a record must fit into one.
 _PIECE, _BYTES_A_CELL = 1 << 20, 64
+# More columns than these are parsed here, cell by cell: pyarrow takes 10 kB for each, however few rows there are.
+_MANY_COLUMNS = 1 << 15
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -147,6 +149,10 @@ class CsvTable(Table):
         return block
 
     def _parse(self, block: Block, selection: Selection, first_row: int) -> Rows:
+        if len(selection.names) > _MANY_COLUMNS:
+            rows = self._parse_cells(block, selection)
+            self._note(block, selection, rows, first_row)
+            return rows
         try:
             table = self._parsed(block, selection, pa.float64())
         except (pa.ArrowInvalid, pa.ArrowKeyError):
@@ -176,6 +182,20 @@ class CsvTable(Table):
         cell = cells[self._names.index(name)].decode("utf-8", "replace")
         found = f"{cell!r:.60}" if cell.strip() else "nothing"
         self.faults[first_row + row] = number_expected(line, first_row + row, name, found)
+
+    def _parse_cells(self, block: Block, selection: Selection) -> Rows:
+        """Parse a block of many columns; a line of another length has no numbers."""
+        places = {name: place for place, name in enumerate(self._names)}
+        wanted, decimal = [places[name] for name in selection.names], self._text.decimal
+        rows = []
+        for _, record in records_of(block, self._first.delimiter):
+            cells = cells_of(record, self._first.delimiter)
+            row = np.full(len(wanted), np.nan)
+            if len(cells) == len(self._names):
+                row[:] = [number(cells[place].decode("latin1"), decimal) for place in wanted]
+            rows.append(row)
+        with np.errstate(over="ignore"):
+            return np.array(rows).reshape(len(rows), len(wanted)).astype(selection.dtype_of(False))
 
     def _parse_by_hand(self, block: Block, selection: Selection) -> Rows:
         """Parse a block with a line that is none of ours: its cells become NaN, bad rows that have a place."""

@@ -77,9 +77,7 @@ class ArrowFileTable(Table):
 
     def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
         """Yield rows; those before `first_row` are read and dropped."""
-        names = [column.name for column in self._columns]
-        options = pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in selection.names])
-        done = 0
+        options, done = self._options(selection.names), 0
         with open(self.place, "rb", buffering=0) as file, pa.OSFile(self.place) as again:
             reader, schema = pa.ipc.open_file(again, options=options), pa.ipc.open_file(again).schema
 
@@ -102,11 +100,15 @@ class ArrowFileTable(Table):
                     self._check_message(file, start, length)
                     yield reader.get_batch(number)
 
-        held = [column.name for column in self._columns]
-        options = pa.ipc.IpcReadOptions(included_fields=[held.index(name) for name in names])
+        options = self._options(names)
         with pa.OSFile(self.place) as file:
             schema = pa.ipc.open_file(file).schema
         return _kept(self.label, schema, each(), names)
+
+    def _options(self, names: Sequence[str]) -> pa.ipc.IpcReadOptions:
+        """Return what has these columns read, and no others; of several of one name, the first."""
+        places = {column.name: place for place, column in reversed(list(enumerate(self._columns)))}
+        return pa.ipc.IpcReadOptions(included_fields=[places[name] for name in names])
 
     def _parts(
         self, file: BinaryIO, number: int, schema: pa.Schema, names: Sequence[str], batch_rows: int

@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import NoReturn
 
 import numpy as np
@@ -170,18 +171,22 @@ class Records:
         raise SourceError(f"{self._label}: {words}")
 
 
-def record_at(block: Block, delimiter: str, number: int) -> tuple[int, bytes]:
-    """Return the line in which a record of a block begins, and its text: the first that is not blank has number 1."""
+def records_of(block: Block, delimiter: str) -> Iterator[tuple[int, bytes]]:
+    """Yield the records of a block that are not blank, each with the number of the line in which it begins."""
     quotes, _ = Records("", delimiter).structure(block.text)
     ends = line_ends(block.text)
-    outside, start = ends[np.searchsorted(quotes, ends) % 2 == 0], 0
-    end = len(block.text)
-    for end in [*outside.tolist(), len(block.text)]:
-        number -= bool(block.text[start : end + 1].strip(b"\r\n"))
-        if not number:
-            break
-        start = end + 1
-    return block.line + int(np.count_nonzero(ends < start)), block.text[start : end + 1]
+    outside = ends[np.searchsorted(quotes, ends) % 2 == 0]
+    starts = [0, *(outside + 1).tolist()]
+    lines = block.line + np.searchsorted(ends, starts)
+    for start, end, line in zip(starts, [*starts[1:], len(block.text)], lines.tolist(), strict=True):
+        record = block.text[start:end]
+        if record.strip(b"\r\n"):
+            yield line, record
+
+
+def record_at(block: Block, delimiter: str, number: int) -> tuple[int, bytes]:
+    """Return a record of a block, and the line in which it begins: the first that is not blank has number 1."""
+    return next(islice(records_of(block, delimiter), number - 1, None))
 
 
 def line_ends(data: bytes) -> Places:
