@@ -107,7 +107,7 @@ def read(data):
     else:
         for name in names:
             found[name], at = varint(sums, at)
-        found["sums"], at = signed(sums, at, measurements)
+        found["sums"], at = signed(sums, at, measurements) if found["count"] else ([0] * measurements, at)
         if signature == "one-bit" and not own_table and "L" not in sections:
             found["sums"] = [2 * number + found["count"] % 2 for number in found["sums"]]
     if "c" in sections:

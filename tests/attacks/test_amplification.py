@@ -306,7 +306,7 @@ def test_18_a_fit_that_has_no_room_is_refused_before_it_takes_any(tmp_path):
     words = ("fit", str(tmp_path / "wide.npy"), "-k", "2", "--frequencies", "50000", "-o", str(tmp_path / "m.json"))
     code, said, peak = peak_of(*words)
     assert code == 1
-    assert "Decoding 5000 features at 50000 frequencies takes about 8.0 GB of memory" in said
+    assert "Drawing 50000 frequencies of 5000 features takes about 8.0 GB of memory" in said
     assert peak < 600
     assert os.listdir(tmp_path) == ["wide.npy"]
 

@@ -266,7 +266,7 @@ def test_more_clusters_than_rows_are_refused_before_the_pass(folder, qckm_, monk
     monkeypatch.setattr("qckm.cli.data_to_sketch.states", lambda *_: pytest.fail("the rows were sketched"))
     code, _, err = qckm_("fit", data, "-k", 5000, "-o", "x.json")
     assert code == 1
-    assert err.splitlines()[-1] == "qckm: Expected n_clusters <= the 3000 row(s) read, got 5000: choose a smaller -k."
+    assert err.splitlines()[-1] == "qckm: Expected n_clusters <= the 3000 row(s) read, got 5000: choose a smaller K."
     assert "clipped" not in err
 
 

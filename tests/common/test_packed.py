@@ -100,6 +100,7 @@ def test_words_that_are_known_are_a_number():
         (bytes([128]) + bytes(100), 1),  # a quotient without an end
         (bytes([128 + 126]) + bytes(15) + b"\x80", 1),  # a number of 127 bits
         (b"\x00", 2**40),  # more numbers than bytes could hold
+        (bytes(2**15), 2**15 * 512),  # as many zeros as blocks could, which nobody writes
     ],
 )
 def test_forged_numbers_are_refused_before_anything_is_allocated(data, count):

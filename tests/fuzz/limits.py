@@ -14,7 +14,8 @@ class Limits:
 
 USUAL = Limits()
 
-# The targets, and how many of 21 inputs each gets: a CSV text, which is read in six ways, takes as long as ten others.
+# The targets, and how many of 27 inputs each gets: a CSV text, which is read in six ways, takes as long as ten others,
+# and so does a history of some steps.
 SHARES = {
     "sketch_files": 3,
     "old_sketch_files": 1,
@@ -26,6 +27,10 @@ SHARES = {
     "arrow_files": 2,
     "parquet_files": 2,
     "numpy_files": 1,
+    "reports": 2,
+    "ledgers": 2,
+    "csv_outputs": 1,
+    "histories": 1,
     "collector_requests": 1,
 }
 # What becomes of inputs, as it should be; a target may have others.

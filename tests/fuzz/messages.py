@@ -60,7 +60,7 @@ def check(data: bytes, folder: Path) -> None:
     pool = Pool(OPERATOR)
     errors = list(pool.add_stream(data))
     expected, counted, damaged = OPERATOR.empty(), {}, False
-    for message in _whole_messages(data):
+    for message in whole_messages(data):
         assert message is None or wire.loads(wire.dumps(message)) == message
         try:
             part = None if message is None else wire.sketch_of(message, OPERATOR)
@@ -78,7 +78,7 @@ def check(data: bytes, folder: Path) -> None:
     pool.report()
 
 
-def _whole_messages(data: bytes) -> list[wire.Message | None]:
+def whole_messages(data: bytes) -> list[wire.Message | None]:
     """Return the messages of a stream, None for damage: byte by byte, the first whole one counts."""
     found: list[wire.Message | None] = []
     at = 0

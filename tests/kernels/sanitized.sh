@@ -1,5 +1,5 @@
 #!/bin/sh
-# Run the C core with sanitizers: its tests with those for addresses and undefined behaviour, its threads with the one for races.
+# Run the C core with sanitizers: its tests and whole decodes with those for addresses and undefined behaviour, its threads with the one for races.
 #   sanitized.sh BIN, the folder of Python and CMake
 set -e
 bin=$1
@@ -9,9 +9,11 @@ build() {  # build FOLDER SANITIZERS
 }
 
 build build/sanitized-threads thread
-gcc -std=c11 -g -Wall -Wextra -Werror -fsanitize=thread -Isrc/qckm/kernels/core tests/kernels/threads.c \
-    build/sanitized-threads/qckm_core.so -lpthread -o build/sanitized-threads/threads
-build/sanitized-threads/threads
+for program in threads loop_threads; do
+    gcc -std=c11 -g -Wall -Wextra -Werror -fsanitize=thread -Isrc/qckm/kernels/core tests/kernels/$program.c \
+        build/sanitized-threads/qckm_core.so -lpthread -o build/sanitized-threads/$program
+    build/sanitized-threads/$program
+done
 
 build build/sanitized address,undefined
 # Python is not built with the sanitizer, so its library is loaded first; Python leaves memory to the system when it ends.

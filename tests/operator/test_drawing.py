@@ -196,5 +196,5 @@ def test_octaves_are_dense_and_so_is_the_seeded_law():
 
 def test_frequencies_that_memory_does_not_hold_are_refused_before_they_are_drawn(monkeypatch):
     monkeypatch.setenv("QCKM_MEMORY", "1G")
-    with pytest.raises(OperatorError, match=r"400000000 frequencies of 2 features takes about 19\.2 GB of memory"):
+    with pytest.raises(OperatorError, match=r"400000000 frequencies of 2 features takes about 25\.6 GB of memory"):
         drawing.draw(request(n=2, m=400_000_000), LAWS["gaussian"], "dense", 1, np.random.default_rng(0))

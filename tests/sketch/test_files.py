@@ -192,3 +192,10 @@ def test_a_reader_that_knows_nothing_but_the_format_reads_the_golden_files(name)
     if "bounds" in found:
         bounds = np.concatenate(files.loads(files.dumps(expected)).bounds).tolist()
         assert found["bounds"] == [None if np.isnan(bound) else bound for bound in bounds]
+
+
+def test_an_operator_of_very_many_frequencies_is_read_without_rows():
+    op = qckm.SketchOperator.draw(1, 700_000, scale=1.0, dither="paired", random_state=0)
+    data = files.dumps(op.empty())
+    assert files.loads(data).total.shape == (1_400_000,)
+    assert files.sizes(data)["sums"] == 5

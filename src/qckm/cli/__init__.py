@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import signal
 import sys
 
 import click
@@ -12,6 +11,7 @@ from click.shell_completion import CompletionItem
 
 import qckm
 from qckm.cli.error_hints import hint_for, missing_hint
+from qckm.cli.stopping import obey_signals
 from qckm.cli.terminal import print_data, say, say_traceback, say_usage, say_warnings
 from qckm.common.atomic import naming
 from qckm.errors import QckmError
@@ -97,8 +97,8 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 failed or stopped, 2 wrong use; of questions, 0 no, 1 yes, 2 failed."""
-    signal.signal(signal.SIGTERM, _stop)  # a scheduler's way to say Ctrl-C
     _replace_closed_streams()
+    obey_signals()  # a scheduler's way to say Ctrl-C
     say_warnings()
     code = run(arguments)
     try:
@@ -152,7 +152,3 @@ def _replace_closed_streams() -> None:
     for name, flags, mode in (("stdin", os.O_RDONLY, "r"), ("stdout", os.O_RDONLY, "w"), ("stderr", os.O_WRONLY, "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.open(os.devnull, flags), mode))  # noqa: SIM115  # open until the end
-
-
-def _stop(*_: object) -> None:
-    raise KeyboardInterrupt

@@ -14,14 +14,14 @@ from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.invocation import command_again
 from qckm.cli.progress import Progress
 from qckm.cli.sketch_io import load_operator
+from qckm.cli.stopping import saving
 from qckm.cli.summaries import operator_facts
 from qckm.common import atomic
 from qckm.decoding.decode import Hints
 from qckm.decoding.room import require_room
-from qckm.errors import CheckpointError, DecodeError, QckmError
+from qckm.errors import CheckpointError, QckmError
 from qckm.kernels.placement import computing_on
-from qckm.planning.pilot import PILOT_ROWS
-from qckm.planning.plan import Plan, Planned, draw_operator
+from qckm.planning.plan import Plan, Planned, draw_operator, require_rows
 from qckm.sketch import Sketch, SketchOperator, checkpoints
 from qckm.sketch.checkpoints import Checkpoint
 from qckm.sketch.runs import OnBad, State, states
@@ -105,6 +105,8 @@ def sketch_data(
     path = checkpoints.path_of(task.output) if lasting and task.output is not None else None
     options = _options(task, operator)
     start = _resumed(path, source, options, task.resume, console) if path else None
+    if want_hints and source.n_rows is not None:
+        require_rows(source.n_rows, task.plan.n_clusters or 1)
     planned = Planned(operator) if operator is not None else None
     if planned is None and start is not None and not want_hints:
         planned = Planned(start.sketch.operator)
@@ -114,28 +116,19 @@ def sketch_data(
         console.say(words)
     if want_hints:
         require_room(planned.operator.n_features, planned.operator.n_frequencies // planned.operator.octaves)
-        _require_rows(source, planned, task.plan.n_clusters or 1)
     if start is None:
         start = State(planned.operator.empty())
     ready = time.perf_counter()
     save = _saver(path, source, options, task)
     state = _run(task, console, start, source, save, every, snapshot)
     source.require_unchanged()
+    if want_hints:
+        require_rows(state.sketch.count, task.plan.n_clusters or 1)
     done = time.perf_counter()
     if save and want_hints and done - ready >= task.checkpoint_every:
         save(state)  # decoding may be stopped, too: it need not cost another pass
     seconds = {"prepare": ready - began, "sketch": done - ready}
     return Sketched(state.sketch, source, planned.hints, seconds, planned.remarks)
-
-
-def _require_rows(source: Source, planned: Planned, n_clusters: int) -> None:
-    """Refuse more clusters than rows before the pass over them, where their number is known."""
-    rows = source.n_rows
-    pilot = None if planned.hints is None or planned.hints.weights is None else int(planned.hints.weights.sum())
-    if rows is None and pilot is not None and pilot < PILOT_ROWS:
-        rows = pilot  # it is all there is
-    if rows is not None and n_clusters > rows:
-        raise DecodeError(f"Expected n_clusters <= the {rows} row(s) read, got {n_clusters}: choose a smaller -k.")
 
 
 def _run(
@@ -163,7 +156,9 @@ def _run(
                     shot = now
     except KeyboardInterrupt:
         if save:
-            console.say(f"stopped after {state.sketch.count:,} rows; {save(state)} holds them.")
+            with saving():
+                path = save(state)
+            console.say(f"stopped after {state.sketch.count:,} rows; {path} holds them.")
             console.say(f"continue with: {command_again()} --resume")
         raise
     return state

@@ -17,6 +17,8 @@ from qckm.errors import SourceError
 from qckm.planning.plan import Plan, Planned, plan_operator
 from qckm.sketch import Sketch
 from qckm.sketch.runs import OnBad
+from qckm.sources.opening import require_files_once
+from qckm.sources.remote import public_name
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class EngineSketched:
 
 def sketch_paths(task: EngineTask, console: Console) -> EngineSketched:
     """Sketch Parquet files where the engine is."""
+    require_files_once(task.data)
     module = engines.import_engine(task.engine)
     try:
         return _sketch(task, module, console)
@@ -77,7 +80,7 @@ def facts_of(done: EngineSketched, n_bytes: int) -> dict[str, object]:
         "skipped": sketch.skipped,
         "saturated": sketch.saturated,
         "engine": done.engine,
-        "inputs": list(done.data[:100]),
+        "inputs": [public_name(path) for path in done.data[:100]],
         "n_inputs": len(done.data),
         "sketch_bytes": n_bytes,
         **operator_facts(sketch.operator),

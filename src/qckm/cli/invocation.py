@@ -7,6 +7,8 @@ import sys
 
 import click
 
+from qckm.sources.remote import public_name
+
 
 def typed() -> list[str]:
     """Return the words after `qckm` that started this: as typed, or as another verb says (`demo` runs `fit`)."""
@@ -15,5 +17,5 @@ def typed() -> list[str]:
 
 
 def command_again() -> str:
-    """Return the command that does the same once more."""
-    return shlex.join(["qckm", *(word for word in typed() if word != "--resume")])
+    """Return the command that does the same once more, without the secrets of URLs."""
+    return shlex.join(["qckm", *(public_name(word) for word in typed() if word != "--resume")])

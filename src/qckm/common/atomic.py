@@ -13,7 +13,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 
-from qckm.common import locks
+from qckm.common import leftovers, locks
 
 _ACCESS_LIST = "system.posix_acl_access"
 
@@ -65,9 +65,10 @@ def replacing(
                 os.fsync(descriptor)  # of the file, whoever wrote to it
             os.replace(temporary, target)
     except BaseException:
-        os.unlink(temporary)
+        leftovers.remove(temporary)
         raise
     finally:
+        leftovers.settle(temporary)
         os.close(descriptor)
     _sync_folder(os.path.dirname(target))
 
@@ -107,7 +108,7 @@ def require_replaceable(path: str | os.PathLike[str]) -> None:
         return
     descriptor, temporary = _create_beside(os.path.realpath(path), path)
     os.close(descriptor)
-    os.unlink(temporary)
+    leftovers.remove(temporary)
 
 
 def _create_beside(target: str, path: str | os.PathLike[str]) -> tuple[int, str]:
@@ -121,9 +122,11 @@ def _create_beside(target: str, path: str | os.PathLike[str]) -> tuple[int, str]
 
     temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
     mode = 0o600 if os.path.exists(target) else 0o666  # until it has the other's: nobody looks in meanwhile
+    leftovers.expect(temporary)
     try:
         return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), temporary
     except OSError as error:
+        leftovers.settle(temporary)
         error.filename = os.fspath(path)
         raise
 

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
+from qckm.common import leftovers
 from qckm.errors import BusyError
 
 # Seconds. An update takes a fraction of one, so that even a hundred at once are through much earlier.
@@ -87,10 +88,13 @@ def locked(
         if required or not without:
             words = f"cannot be locked ({error.strerror}): write to a file elsewhere, then move it here"
             raise OSError(error.errno, words, os.fspath(path)) from error
+    if descriptor is not None:
+        leftovers.expect(place)
     try:
         yield
     finally:
         if descriptor is not None:
+            leftovers.settle(place)  # before: once it is released, what is there may be another's
             _release(descriptor, place)
 
 

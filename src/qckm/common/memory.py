@@ -22,12 +22,17 @@ _CGROUPS = "/sys/fs/cgroup"
 
 def wanted() -> int | None:
     """Return how many bytes the user allows, if anything was said."""
-    text = os.environ.get("QCKM_MEMORY")
+    return bytes_in("QCKM_MEMORY")
+
+
+def bytes_in(variable: str) -> int | None:
+    """Return the number of bytes that a variable of the environment says, such as 8G, if it is there."""
+    text = os.environ.get(variable)
     if not text:
         return None
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     if not found:
-        raise QckmError(f"Expected QCKM_MEMORY to be a number of bytes such as 8G, got {text!r}.")
+        raise QckmError(f"Expected {variable} to be a number of bytes such as 8G, got {text!r}.")
     return int(float(found[1]) * _UNITS[found[2].upper()])
 
 

@@ -18,6 +18,8 @@ _BLOCK = 512
 _RICE = 128  # added to the first byte of a block of Rice codes
 _MOST_BITS = 126  # of a number: sums of columns have up to 95
 _INT64_BITS = 62
+# So many numbers may be read of any bytes, however few.
+_FEW = 1 << 20
 
 
 def varint(number: int) -> bytes:
@@ -144,7 +146,7 @@ class Cursor:
 
     def whole(self, count: int) -> Array:
         """Return whole numbers ≥ 0: int64, or Python's own where one of them is larger."""
-        if count > self.left * _BLOCK:  # a block has a byte at least: nothing is allocated for a forged count
+        if count > max(_FEW, 64 * self.left):  # a block of zeros is one byte: little is allocated for a forged count
             raise FileError(f"Expected {count} numbers, got {self.left} bytes: the file contradicts itself.")
         blocks = [self._unpack(min(_BLOCK, count - start)) for start in range(0, count, _BLOCK)]
         return np.concatenate([np.zeros(0, np.int64), *blocks])

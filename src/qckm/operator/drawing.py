@@ -22,8 +22,10 @@ from qckm.operator.structured import draw_structured, is_faster
 ONE_OF = 100
 # … and structured frequencies, which fit an int32, are rounded by a phase of no more than 0.002·√n with steps so long.
 _LONGEST = 8
-# Matrices (n, m) of float64 that there are at a time, while dense frequencies are drawn and coded.
-_MATRICES = 3
+# Matrices (n, m) of float64 that there are at a time: 3 while dense frequencies are drawn and coded, 4 while they are
+# decoded with (decoding/room.py). Structured ones are drawn in less, but take as many operations as the matrix has
+# numbers, and nobody who has no room for it could decode with them.
+_MATRICES = 4
 # The highest frequency that fits an int16, in radians a step.
 _HIGHEST = CODE_LIMIT * (2 * np.pi / TURN)
 
@@ -34,6 +36,7 @@ def draw(
     request: OperatorRequest, law: Law, arrangement: Arrangement, octaves: int, rng: np.random.Generator
 ) -> tuple[Drawn, str]:
     """Draw frequencies of a law; return their integers, and the note that says where they came from."""
+    require_drawable(request.n, request.m)
     if law.draw_codes is not None:
         if arrangement == "structured" or octaves > 1:
             raise OperatorError(
@@ -84,14 +87,21 @@ def code_frequencies(omega: Floats, steps: Floats) -> npt.NDArray[np.int16]:
     return codes.astype(np.int16)
 
 
-def _draw_radians(request: OperatorRequest, law: Law, rng: np.random.Generator) -> Floats:
-    """Draw frequencies (n, m) in radians a data unit, where there is room for them."""
-    why = memory.lacking(_MATRICES * 8 * request.n * request.m)
+def require_drawable(n: int, m: int) -> None:
+    """Refuse, before anything is drawn, m frequencies of n features that there is no room for, written out."""
+    needed = _MATRICES * 8 * n * m
+    why = memory.lacking(needed)
     if why is not None:
+        more = f"; or allow more: QCKM_MEMORY={-(-needed // 2**30)}G" if needed <= (memory.free() or needed) else ""
         raise OperatorError(
-            f"Drawing {request.m} frequencies of {request.n} features {why}. Look for fewer clusters, or give fewer "
-            "frequencies."
+            f"Drawing {m} frequencies of {n} features {why}. Look for fewer clusters, take fewer columns, or give "
+            f"fewer frequencies{more}.",
+            about="frequencies",
         )
+
+
+def _draw_radians(request: OperatorRequest, law: Law, rng: np.random.Generator) -> Floats:
+    """Draw frequencies (n, m) in radians a data unit."""
     return draw_frequencies(request.n, request.m, request.scale, law, rng) / request.units[:, np.newaxis]
 
 

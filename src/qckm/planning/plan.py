@@ -10,8 +10,9 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.common.random import mixed_with, spawn
-from qckm.errors import OperatorError
+from qckm.errors import DecodeError, OperatorError
 from qckm.operator import signatures
+from qckm.operator.drawing import require_drawable
 from qckm.operator.request import Dither
 from qckm.planning.column_checks import doubts_of_rows
 from qckm.planning.hints import Hints
@@ -20,6 +21,9 @@ from qckm.planning.sampling import draw_pilot_of
 from qckm.planning.scale import Settings, choose_law, choose_n_frequencies, choose_settings
 from qckm.sketch import SketchOperator
 from qckm.sources.source import Source
+
+# So few clusters are found in seconds, whatever the rows.
+_QUICK = 100
 
 
 @dataclass(frozen=True)
@@ -84,10 +88,13 @@ def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Plann
     ([0.0, 980.0], 100)
     """
     drawn: list[int] = []
+    size = choose_pilot_size(plan.n_clusters)
 
     def draw(rng: np.random.Generator) -> Pilot:
-        pilot = draw_pilot_of(source, rng, choose_pilot_size(plan.n_clusters))
+        pilot = draw_pilot_of(source, rng, size)
         drawn.append(int(pilot.weights.sum()))
+        if want_hints and drawn[0] < size:  # these are all rows there are
+            require_rows(drawn[0], plan.n_clusters or 1)
         return pilot
 
     planned = plan_operator(source.selection.names, source.feature_names, draw, plan, want_hints, not source.once)
@@ -97,6 +104,17 @@ def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Plann
         f"the scale is that of the first {drawn[0]} rows of the pipe: if the others differ, give an operator or a scale"
     )
     return replace(planned, words=(*planned.words, words))
+
+
+def require_rows(rows: float, n_clusters: int) -> None:
+    """Refuse to look for more clusters than rows have; or, where that takes long, for clusters of one row each."""
+    if n_clusters > rows:
+        raise DecodeError(f"Expected n_clusters <= the {rows} row(s) read, got {n_clusters}: choose a smaller K.")
+    if n_clusters > max(_QUICK, rows / 2):
+        raise DecodeError(
+            f"Expected two rows per cluster or more, got {n_clusters:,} clusters of {rows:,} rows: a cluster of one "
+            "row is the row itself. Choose a smaller K."
+        )
 
 
 def plan_operator(
@@ -118,6 +136,7 @@ def plan_operator(
     for_pilot, for_operator, _ = spawn(plan.seed, 3)
     units, origin, extent, scale, pilot = np.ones(n), np.zeros(n), None, plan.scale, None
     m, signature = plan.n_frequencies or choose_n_frequencies(n, n_clusters or 1), signatures.get(plan.signature)
+    require_drawable(n, m)  # before rows are looked at: a K that cannot be meant ends here
     law, radians = choose_law(n, n_clusters or 1, m, signature, plan.law, of_all)
     words: list[str] = []
     remarks: tuple[str, ...] = ()

@@ -13,6 +13,8 @@ from qckm.sketch.spending import MOST_PARTS, Spent, both, either
 NEIGHBOURS = ("add-remove", "replace")
 MECHANISMS = ("gaussian", "laplace", "randomised-response")
 _LOCAL = "randomised-response"
+# What can have been spent, as ε and as ρ: far beyond what promises anything, and within what float64 can reckon with.
+_LEAST, _MOST = 1e-30, 1e18
 # Names of releases in a ledger, so that its file's header stays far below its limit.
 _MOST_NAMES = 1 << 16
 _FACTS = (
@@ -68,8 +70,9 @@ class Ledger:
         )
         if not all(isinstance(value, (int, float)) and 0 <= value < math.inf for value in numbers):
             raise SketchError("Expected a ledger of finite numbers >= 0.")
-        if not self.spent or not all(0 < each.rho < math.inf for each in self.spent):
-            raise SketchError("Expected a ledger with some ρ > 0.")
+        amounts = [amount for each in self.spent for amount in each if amount]
+        if not self.spent or not all(each.rho for each in self.spent) or not all(_LEAST <= a <= _MOST for a in amounts):
+            raise SketchError(f"Expected a ledger of some spending, in numbers from {_LEAST:g} to {_MOST:g}.")
         if not (self.delta < 1 and isinstance(self.rows_per_person, int) and self.rows_per_person > 0):
             raise SketchError("Expected a ledger with a δ < 1 and one row a person or more.")
         if not set(self.mechanisms) <= set(MECHANISMS) or self.neighbours not in NEIGHBOURS:

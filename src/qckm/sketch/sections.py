@@ -45,6 +45,8 @@ _CALLED = {
 # Those that are not the operator's.
 _OWN = (LEDGER, SUMS, BOUNDS, COLUMNS, PARTS, PRODUCTS)
 _INTEGERS, _REALS = range(2)
+# Of the sums of a small file, in memory: an operator may be large and its file small, where no rows are in it.
+_MOST_BYTES = 1 << 28
 
 
 def dumps(sketch: Sketch) -> bytes:
@@ -68,6 +70,10 @@ def loads(data: bytes) -> Sketch:
     """Return the sketch of a file's bytes, if they are those that `dumps` gives."""
     found = split(data)
     operator = operator_sections.operator_of(found)
+    if 8 * operator.n_measurements > max(_MOST_BYTES, 64 * len(data)):
+        raise FileError(
+            f"Expected an operator of fewer than {operator.n_measurements} measurements in {len(data)} bytes."
+        )
     ledger = _read_ledger(found[LEDGER]) if LEDGER in found else None
     if SUMS not in found:
         raise FileError("Expected a section that holds the sums.")
@@ -116,7 +122,8 @@ def _sections_of(sketch: Sketch) -> dict[bytes, bytes]:
     """Return the sections of what is not the operator's; those that would hold nothing are left out."""
     notes = (sketch.count, sketch.saturated, sketch.weighted)
     if sketch.exact:
-        numbers = b"".join(varint(int(note)) for note in notes) + packed.signed(_halved(sketch))
+        numbers = b"".join(varint(int(note)) for note in notes)
+        numbers += packed.signed(_halved(sketch)) if sketch.count else b""
     else:
         numbers = packed.floats(np.array(notes)) + packed.floats(sketch.total)
     found = {SUMS: varint(_INTEGERS if sketch.exact else _REALS) + varint(sketch.skipped) + numbers}
@@ -153,7 +160,8 @@ def _read_sums(cursor: Cursor, operator: SketchOperator, ledger: Ledger | None) 
         total: Array = cursor.floats(operator.n_measurements)
     else:
         count, saturated, weighted = (cursor.varint() for _ in range(3))
-        total = cursor.signed(operator.n_measurements)
+        size = operator.n_measurements
+        total = cursor.signed(size) if count else np.zeros(size, np.int64)
         if _are_bits(operator, ledger):
             total = 2 * total + count % 2  # halves of int64 arrays are below 2**61
         total = _as_int64(total)

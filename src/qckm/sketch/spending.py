@@ -85,9 +85,9 @@ def epsilon_of(rho: float, delta: float) -> float:
     """
     if not (rho > 0 and 0 < delta < 1):
         raise SketchError(f"Expected ρ > 0 and 0 < δ < 1, got {rho!r} and {delta!r}.")
-    # The best order is near 1 + √(log(1/δ)/ρ).
-    orders = 1 + np.sqrt(-math.log(delta) / rho) * np.geomspace(1e-2, 1e2, 4001)
-    bounds = orders * rho + (-math.log(delta) - np.log(orders)) / (orders - 1) + np.log1p(-1 / orders)
+    # The best order is near 1 + √(log(1/δ)/ρ); what it is above 1 may be so little that no float64 holds their sum.
+    above = np.sqrt(-math.log(delta) / rho) * np.geomspace(1e-2, 1e2, 4001)
+    bounds = (1 + above) * rho + (-math.log(delta) - np.log1p(above)) / above + np.log(above) - np.log1p(above)
     return max(0.0, float(bounds.min()))
 
 

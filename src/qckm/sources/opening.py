@@ -12,7 +12,7 @@ import numpy as np
 from qckm.errors import QckmError, SourceError
 from qckm.sources.raw import SNIFF, Peekable, format_of, open_file, open_stdin
 from qckm.sources.read_errors import reading
-from qckm.sources.remote import fetch, is_url
+from qckm.sources.remote import fetch, is_url, public_name
 from qckm.sources.selecting import select
 from qckm.sources.source import Source, Stamp
 from qckm.sources.table import Table
@@ -94,6 +94,8 @@ def open_source(
         raise SourceError("Expected data, got none.")
     if sum(table.once for table in tables) and len(tables) > 1:
         raise SourceError("Expected a pipe alone, such as standard input, got other data beside it.")
+    _require_each_once([table.place for table in tables if table.path is not None and not table.copied])
+    _require_each_once([one for one in parts if isinstance(one, str) and is_url(one)])
     stamps = tuple(Stamp.of(table.path) for table in tables if table.path is not None)
     return Source(tuple(tables), select(tables, columns, usual, dtype), stamps)
 
@@ -124,7 +126,44 @@ def _open(data: object, text: TextFormat) -> list[Table]:
 
 
 def paths_of(path: str) -> list[str]:
-    """List the files that a path, a folder or a glob stands for, in the order they are read."""
+    """List the files that a path, a folder or a glob stands for, in the order they are read: each once.
+
+    A file that has several names there, as links have, is listed under the first that is no link.
+    """
+    names = _names_of(path)
+    found: dict[object, str] = {}
+    for name in sorted(names, key=os.path.islink):  # links last, else as they were
+        found.setdefault(_identity(name), name)
+    return [name for name in names if found[_identity(name)] == name]
+
+
+def require_files_once(paths: Sequence[str]) -> None:
+    """Refuse paths, folders and globs of this machine that stand for a file twice: its rows would count twice."""
+    _require_each_once([name for path in paths if not is_url(path) for name in _names_of(path)])
+
+
+def _require_each_once(names: Sequence[str]) -> None:
+    seen: dict[object, str] = {}
+    for name in names:
+        identity = _identity(name)
+        if identity in seen:
+            raise SourceError(
+                f"{public_name(name)}: expected each file once, got it as {public_name(seen[identity])} before: its "
+                "rows would count twice."
+            )
+        seen[identity] = name
+
+
+def _identity(name: str) -> object:
+    """Return what two names of a file have in common; of what is no file, the name."""
+    try:
+        found = os.stat(name)
+    except (OSError, ValueError):
+        return name
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) and found.st_ino else name
+
+
+def _names_of(path: str) -> list[str]:
     path = os.path.expanduser(path)
     if not os.path.exists(path) and glob.has_magic(path):
         return sorted(name for name in glob.glob(path, recursive=True) if os.path.isfile(name))

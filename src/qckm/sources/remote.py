@@ -20,9 +20,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import unquote, urlsplit
 
+from qckm.common import leftovers, memory
+from qckm.common.text import format_bytes
 from qckm.errors import MissingExtraError, QckmError, SourceError
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://.")
@@ -49,15 +51,32 @@ def is_url(path: str) -> bool:
     return _URL.match(path) is not None
 
 
+def public_name(url: str) -> str:
+    """Return what a URL may be called in messages, models and reports: no user, no query, in which a signature may be.
+
+    Examples
+    --------
+    >>> public_name("https://me:secret@host:80/a/rows.csv?X-Amz-Signature=ab12#x"), public_name("rows.csv?")
+    ('https://host:80/a/rows.csv', 'rows.csv?')
+    """
+    if not is_url(url):
+        return url
+    scheme, _, rest = url.partition("://")
+    place = re.split(r"[?#]", rest, maxsplit=1)[0]
+    host, slash, path = place.partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
+
+
 def fetch(url: str, endings: tuple[str, ...]) -> list[tuple[str, str]]:
     """Copy the files that a URL, a pattern or a folder stands for; return what each is called and where it lies now.
 
-    Copies are removed when the process ends.
+    Copies are removed when the process ends. A file may take half of what is free where they lie, or what
+    QCKM_DOWNLOAD (bytes, or 20G) says.
     """
     protocol = urlsplit(url).scheme.lower()
     remotes: list[Remote] = [(url, partial(_open_web, url))] if protocol in _WEB else _list(protocol, url, endings)
     if not remotes:
-        raise SourceError(f"{url}: expected files, found none.")
+        raise SourceError(f"{public_name(url)}: expected files, found none.")
     folder = _temporary()
     found = []
     for number, (name, open_remote) in enumerate(remotes):
@@ -66,30 +85,46 @@ def fetch(url: str, endings: tuple[str, ...]) -> list[tuple[str, str]]:
         place = os.path.join(folder, str(number), *parts)
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with _naming(name), contextlib.closing(open_remote()) as source, open(place, "xb") as target:
-            shutil.copyfileobj(source, target, _BLOCK)
-            if getattr(source, "length", None):  # of an answer on the web, what has not come
-                raise SourceError(f"{name}: the connection ended {source.length} bytes too early.")
-        found.append((name, place))
+            _copy(source, target, folder)
+        found.append((public_name(name), place))
     return found
+
+
+def _copy(source: Any, target: BinaryIO, folder: str) -> None:
+    """Copy all bytes, if they are no more than may be."""
+    asked = memory.bytes_in("QCKM_DOWNLOAD")
+    most = shutil.disk_usage(folder).free // 2 if asked is None else asked
+    taken, announced = 0, getattr(source, "length", None)  # of an answer on the web, what is still to come
+    while taken <= most and (announced or 0) <= most and (block := source.read(_BLOCK)):
+        taken += target.write(block)
+    if max(taken, announced or 0) > most:
+        raise SourceError(
+            f"expected at most {format_bytes(most)}, got {format_bytes(max(taken, announced or 0))} or more: "
+            f"copies lie in {os.path.dirname(folder)} (TMPDIR says where). QCKM_DOWNLOAD=100G allows more."
+        )
+    if getattr(source, "length", None):
+        raise SourceError(f"the connection ended {source.length} bytes too early.")
 
 
 def _temporary() -> str:
     folder = tempfile.mkdtemp(prefix="qckm-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    leftovers.expect(folder)
+    atexit.register(leftovers.remove, folder)
     return folder
 
 
 @contextlib.contextmanager
-def _naming(url: str) -> Iterator[None]:
+def _naming(address: str) -> Iterator[None]:
+    url = public_name(address)
     try:
         yield
-    except QckmError:
-        raise
+    except QckmError as error:
+        raise error.within(url) from error
     except urllib.error.HTTPError as error:
         raise SourceError(f"{url}: the server answers {error.code} {error.reason}.") from error
     except Exception as error:  # whatever a store's own library raises
         words = str(getattr(error, "reason", None) or error).strip() or type(error).__name__
-        raise SourceError(f"{url}: cannot be fetched: {words}") from error
+        raise SourceError(f"{url}: cannot be fetched: {words.replace(address, url)}") from error
 
 
 def _open_web(url: str) -> Any:
@@ -133,7 +168,7 @@ def _list_by_arrow(url: str, endings: tuple[str, ...]) -> list[Remote] | None:
 
 def _list_by_fsspec(protocol: str, url: str, endings: tuple[str, ...]) -> list[Remote]:
     package = _PACKAGES.get(protocol, "fsspec")
-    missing = MissingExtraError(f"{url}: {protocol}:// needs a package that is not installed: pip install {package}.")
+    missing = MissingExtraError(f"{protocol}:// needs a package that is not installed: pip install {package}.")
     try:
         fsspec: Any = importlib.import_module("fsspec")
     except ImportError as error:
@@ -144,9 +179,7 @@ def _list_by_fsspec(protocol: str, url: str, endings: tuple[str, ...]) -> list[R
         raise missing from error
     except ValueError as error:
         if "not known" in str(error):
-            raise SourceError(
-                f"{url}: expected a file, or a URL such as https:// or s3://, got {protocol}://."
-            ) from error
+            raise SourceError(f"expected a file, or a URL such as https:// or s3://, got {protocol}://.") from error
         raise
     if glob.has_magic(path):
         paths = [one for one in store.glob(path) if store.isfile(one)]

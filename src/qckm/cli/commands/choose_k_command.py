@@ -18,7 +18,7 @@ from qckm.common.text import format_duration
 from qckm.decoding.room import require_room
 from qckm.decoding.selection import ClusterCount, choose_n_clusters
 from qckm.errors import PoorFitWarning, SaturationWarning
-from qckm.planning.plan import decoder_seed
+from qckm.planning.plan import decoder_seed, require_rows
 from qckm.sketch import Sketch
 from qckm.sketch.sections import MAGIC
 
@@ -66,6 +66,7 @@ def command(
     began = time.perf_counter()
     sketch, spread, inputs = _sketch(data, max(ks), console, options_of_task)
     require_room(sketch.operator.n_features, sketch.operator.n_frequencies)
+    require_rows(sketch.count, min(max(ks), int(sketch.count)))
     if sketch_output is not None:
         size = sketch_io.write_sketch(sketch, sketch_output)
         console.say(f"{sketch_output}: {summaries.summary(sketch, size, None)}")

@@ -10,6 +10,7 @@ from qckm.cli.paths import Input, Output
 from qckm.decoding.decode import Clustering, Hints
 from qckm.decoding.mixture import COVARIANCE_TYPES, CovarianceType, FittedMixture
 from qckm.models import ENDINGS, Model
+from qckm.planning.plan import require_rows
 from qckm.sketch import Sketch
 
 
@@ -58,6 +59,7 @@ def command(
     if mixture and target.lower().endswith(".csv"):
         raise click.UsageError("A CSV has no place for covariances: expected --output .json, .parquet or .npz.")
     found = sketch_io.read_sketch(sketch)
+    require_rows(found.count, clusters)
     hints = None
     if rows:
         sample = sample_files.read_some(rows, found.operator, seed, console)

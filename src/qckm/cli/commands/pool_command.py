@@ -16,6 +16,7 @@ from qckm.errors import MessageError, RowsError
 from qckm.privacy import LocalPool
 from qckm.sensor import Pool, wire
 from qckm.sketch import Sketch, SketchOperator
+from qckm.sources.opening import require_files_once
 from qckm.sources.raw import Peekable, open_file, open_stdin
 
 _BLOCK = 1 << 24
@@ -59,6 +60,8 @@ def command(
         raise click.UsageError("Only private reports spend an --epsilon: use it with --local.")
     target = sketch_io.sketch_output(output)
     operator = sketch_io.load_operator(operator_file)
+    if not (messages or local):  # those say who sent them, and are dropped when they come again
+        require_files_once([path for path in bits if not os.path.isdir(path)])
     facts: dict[str, Any] = {}
     if local:
         total, facts = _pool_reports(bits, LocalPool(operator, epsilon), console)

@@ -1,0 +1,67 @@
+"""Signals that end a run: they raise KeyboardInterrupt, as Ctrl-C does, and a run that goes on is ended a second later.
+
+Python handles a signal between two of its own steps. While a library computes, that may be minutes. So a thread waits
+for signals, too. Where the main thread has not taken notice after half a second, or not ended after another half, it
+removes what the run would have removed and ends the process. What is written is whole or not there at all, as ever.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+from qckm.common import leftovers
+
+# Seconds. The last is for a checkpoint on a slow disk.
+_UNTIL_NOTICED, _UNTIL_ENDED, _WHILE_SAVING = 0.5, 0.5, 30.0
+
+_done_saving = threading.Event()
+_done_saving.set()
+
+
+def obey_signals() -> None:
+    """End the run on SIGTERM and, where it is not ignored (nohup), on SIGHUP; called by the main thread, once."""
+    numbers = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    noticed = threading.Event()
+
+    def stop(_: int, __: FrameType | None) -> None:
+        noticed.set()
+        raise KeyboardInterrupt
+
+    for number in numbers:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, stop)
+    if sys.platform == "win32":  # there, what wakes up a thread must be a socket
+        return
+    ours, theirs = os.pipe()
+    os.set_blocking(theirs, False)
+    signal.set_wakeup_fd(theirs, warn_on_full_buffer=False)
+
+    def watch() -> None:
+        # Others, such as Ctrl-C, may be pressed again; and a server may have come to handle them in its own way.
+        while not any(number in numbers and signal.getsignal(number) is stop for number in os.read(ours, 64)):
+            pass
+        if noticed.wait(_UNTIL_NOTICED):
+            threading.Event().wait(_UNTIL_ENDED)
+            _done_saving.wait(_WHILE_SAVING)
+        else:
+            os.write(2, b"qckm: stopped\n")
+        leftovers.remove_all()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextlib.contextmanager
+def saving() -> Iterator[None]:
+    """Have the time that it takes to write what a stopped run has found."""
+    _done_saving.clear()
+    try:
+        yield
+    finally:
+        _done_saving.set()
