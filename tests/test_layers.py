@@ -85,7 +85,8 @@ def test_importing_qckm_needs_no_extra():
     """Only the core dependencies: the extras, and what test machines have besides, stay out."""
     code = """
 import importlib.abc, sys
-EXTRAS = {"matplotlib", "pandas", "polars", "dask", "pyspark", "ray", "cupy", "torch", "duckdb", "opendp"}
+EXTRAS = {"matplotlib", "pandas", "polars", "dask", "pyspark", "ray", "cupy", "torch", "duckdb", "opendp",
+          "starlette", "uvicorn", "paho", "psycopg", "prometheus_client"}
 class Absent(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in EXTRAS:
