@@ -43,6 +43,10 @@ def everything(features: Path | None, trials: int, processes: int) -> Path:
         for method in mnist.METHODS:
             mnist.measure_method(method, features, 100, processes)
         size.measure_sizes("mnist", features, 20, processes)
+    for figure, name, _ in [*phase_plan, ("2a", "matched", ()), ("2b", "matched", ())]:
+        phase.table_of(figure, name).pack()  # the long ones
+    for method in mnist.METHODS:
+        mnist.table_of(method).pack()
     return figures.draw()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import fcntl
+import gzip
 import io
 import multiprocessing
 import os
@@ -25,16 +26,21 @@ RESULTS = Path(__file__).parent / "results"
 
 
 class Table:
-    """Rows of a CSV file, of which the first `n_keys` columns say what was measured, and the others what came out."""
+    """Rows of a CSV file, of which the first `n_keys` columns say what was measured, and the others what came out.
+
+    Tables that are done may be packed, NAME.csv.gz in place of NAME.csv; whoever measures more unpacks them first.
+    """
 
     def __init__(self, name: str, header: Sequence[str], n_keys: int, folder: Path = RESULTS) -> None:
         self.path, self.header, self.n_keys = folder / f"{name}.csv", list(header), n_keys
+        self.packed = folder / f"{name}.csv.gz"
 
     def read(self) -> list[dict[str, str]]:
         """Return the rows, without a last line that was cut off when its writer was killed."""
-        if not self.path.exists():
-            return []
-        text = self.path.read_text()
+        if self.path.exists():
+            text = self.path.read_text()
+        else:
+            text = gzip.decompress(self.packed.read_bytes()).decode() if self.packed.exists() else ""
         lines = text[: text.rfind("\n") + 1].splitlines()
         if lines and lines[0] != ",".join(self.header):
             raise ValueError(
@@ -43,13 +49,24 @@ class Table:
             )
         return list(csv.DictReader(lines))
 
+    def pack(self) -> None:
+        """Compress a table that is done: the same rows give the same bytes."""
+        if self.path.exists():
+            self.packed.write_bytes(gzip.compress(self.path.read_bytes(), mtime=0))
+            self.path.unlink()
+
+    def _unpack(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if self.packed.exists() and not self.path.exists():
+            self.path.write_bytes(gzip.decompress(self.packed.read_bytes()))
+
     def done(self) -> set[tuple[str, ...]]:
         """Return the keys of what has been measured."""
         return {tuple(row[name] for name in self.header[: self.n_keys]) for row in self.read()}
 
     def append(self, rows: Iterable[Sequence[Any]]) -> None:
         """Add rows at the end, after the header if there is none; a last line that was cut off goes."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._unpack()
         with self.path.open("ab+") as file:
             file.seek(0)
             whole = file.read().rfind(b"\n") + 1
@@ -66,7 +83,7 @@ class Table:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Keep other processes from measuring for this table; look up what is done within."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._unpack()
         with self.path.open("ab") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
