@@ -98,10 +98,10 @@ kills: $(READY)  ## kill -9 a resumable sketch 200 times, and compare the bytes
 	$(BIN)/python experiments/kills.py --kills 200
 
 # Not the project's own .venv: sources elsewhere must come before the installed ones, and mutmut needs an older pytest.
-mutants: pyproject.toml  ## plant small faults in operator/, sketch/, planning/, decoding/ and count those that no test notices; MUTANTS='qckm.sketch.*' (hours; resumes)
+mutants: pyproject.toml  ## plant small faults in operator/, sketch/, planning/, decoding/, privacy/ and count those that no test notices; MUTANTS='qckm.sketch.*' (hours; resumes)
 	$(PYTHON) -m venv .venv-mutants
 	.venv-mutants/bin/python -m pip install --quiet --upgrade pip
-	tests/with-compiler.sh $(abspath .venv-mutants)/bin/python .venv-mutants/bin/python -m pip install --quiet . "mutmut>=3.8,<4" "pytest<9" pytest-timeout hypothesis duckdb pandas polars
+	tests/with-compiler.sh $(abspath .venv-mutants)/bin/python .venv-mutants/bin/python -m pip install --quiet ".[privacy]" "mutmut>=3.8,<4" "pytest<9" pytest-timeout hypothesis duckdb pandas polars
 	QCKM_CORE=$$(cd / && $(abspath .venv-mutants)/bin/python -c "from qckm.kernels import library; print(library.load()._name)") \
 	    .venv-mutants/bin/mutmut run --max-children 2 $(or $(MUTANTS),'*3' '*7')
 	$(BIN)/python experiments/mutants.py

@@ -13,6 +13,7 @@ QUESTIONS = (
     "exponential",
     "threads",
     "pool",
+    "calibration",
     "structured",
     "octaves",
     "memory",

@@ -46,7 +46,19 @@ def main() -> None:
     seconds = sum(model.facts["seconds"].values())
     found = {"QCKM, one bit a measurement": (model.centers, seconds, model.facts["sketch_bytes"])}
 
-    words = ("fit", data, "-k", K, "--signature", "exponential", "-o", OUT / "ckm.json", "--quiet")
+    words = (
+        "fit",
+        data,
+        "-k",
+        K,
+        "--signature",
+        "exponential",
+        "-o",
+        OUT / "ckm.json",
+        "--sketch",
+        OUT / "ckm.qckm",
+        "--quiet",
+    )
     command_line(*words)
     ckm = qckm.load_model(OUT / "ckm.json")
     found["CKM, full precision"] = (ckm.centers, sum(ckm.facts["seconds"].values()), ckm.facts["sketch_bytes"])

@@ -40,16 +40,8 @@ def room_of(path):
 
 
 def imported_rooms(tree):
-    """Yield the rooms that a module imports, wherever in it; not what only type checkers import."""
-    for_types = {
-        id(child)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
-        for child in ast.walk(node)
-    }
+    """Yield the rooms that a module imports, wherever in it, and for whatever reason: types are knowledge, too."""
     for node in ast.walk(tree):
-        if id(node) in for_types:
-            continue
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "qckm":
             parts = node.module.split(".")
             yield from [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
@@ -101,6 +93,19 @@ print("ok")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "ok", done.stderr
+
+
+def test_dir_shows_the_public_names_and_rooms_come_when_they_are_asked_for():
+    assert set(qckm.__all__) <= set(dir(qckm))
+    assert not {name for name in dir(qckm) if name.startswith("_")} - {"__version__"}
+    code = """
+import sys, qckm
+rooms = ("plots", "privacy", "sensor", "engines")
+assert not {f"qckm.{room}" for room in rooms} & set(sys.modules)
+print([getattr(qckm, room).__name__ for room in rooms])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "['qckm.plots', 'qckm.privacy', 'qckm.sensor', 'qckm.engines']", done.stderr
 
 
 def test_a_fit_on_the_command_line_waits_for_neither_scikit_learn_nor_scipy(tmp_path):

@@ -14,7 +14,10 @@ from qckm.sketch.files import load
 from qckm.sources import engine_rows
 
 if TYPE_CHECKING:
+    from qckm import engines as engines
+    from qckm import plots as plots
     from qckm import privacy
+    from qckm import sensor as sensor
     from qckm.decoding.calibration import Calibration, calibrate
     from qckm.decoding.decode import Clustering, decode
     from qckm.decoding.selection import ClusterCount, choose_n_clusters
@@ -88,13 +91,15 @@ _LATE = {
     "sketch_by": "qckm.sketch.grouping",
     "sketch_source": "qckm.sketch.runs",
 }
+# Rooms with public names, imported likewise.
+_ROOMS = ("engines", "plots", "privacy", "sensor")
 # Modules whose public address is shorter than that of their room: `from qckm.signatures import get`.
 sys.modules[f"{__name__}.files"], sys.modules[f"{__name__}.signatures"] = files, signatures
 
 
 def _open_partitions(
-    data: object, columns: Sequence[str] | str | None, usual: Sequence[str] | None, sample_weight: object
-) -> engine_rows.HeldRows:
+    data: object, columns: Sequence[Any] | str | None, usual: Sequence[str] | None, sample_weight: object
+) -> Any:
     from qckm import engines
 
     return engines.open_partitions(data, columns, usual, sample_weight)
@@ -105,12 +110,12 @@ engine_rows.register({"dask": "dask", "pyspark": "spark", "ray": "ray", engine_r
 
 def __getattr__(name: str) -> Any:
     """Import what takes seconds to import only for those who ask for it."""
-    if name == "privacy":
-        return importlib.import_module("qckm.privacy")
+    if name in _ROOMS:
+        return importlib.import_module(f"qckm.{name}")
     if name in _LATE:
         return getattr(importlib.import_module(_LATE[name]), name)
     raise AttributeError(f"module 'qckm' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *_ROOMS, "__version__", "files"})

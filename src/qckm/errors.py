@@ -16,12 +16,15 @@ Topic = Literal[
     "columns",
     "comment",
     "decimal",
+    "exclude",
+    "export",
     "frequencies",
     "model",
     "operator",
     "output",
     "parts",
     "public operator",
+    "rows",
     "sketch",
     "standardize",
 ]
@@ -36,42 +39,45 @@ class QckmError(ValueError):
         What was expected, what was given, and what to do, in terms of Python.
     about : str, optional
         What the remedy is about: one of `Topic`.
+    **values : str
+        What a remedy that can be pasted needs: the `path` of a file, or the names of `columns`.
 
     Examples
     --------
-    >>> error = SourceError("Expected 2 columns, got 3.", about="columns")
+    >>> error = SourceError("Expected 2 columns, got 3.", about="columns", columns="age,income")
     >>> error.within("rows.csv")
     SourceError('rows.csv: Expected 2 columns, got 3.')
     """
 
-    def __init__(self, words: str = "", about: Topic | None = None) -> None:
+    def __init__(self, words: str = "", about: Topic | None = None, **values: str) -> None:
         super().__init__(words)
-        self.about = about
+        self.about, self.values = about, values
 
     def within(self, place: str, kind: type[QckmError] | None = None) -> QckmError:
         """Return the same error with a place in front of its words; as one of another kind, if that is given."""
-        return (kind or type(self))(f"{place}: {self}", self.about)
+        return (kind or type(self))(f"{place}: {self}", self.about, **{"path": place, **self.values})
 
 
 class Remark(str):
-    """A sentence about a result, and what its remedy is about: one of `Topic`, or None.
+    """A sentence about a result, and what its remedy is about: one of `Topic`, or None, with the values it needs.
 
     Examples
     --------
-    >>> Remark("Column 'id' counts the rows: leave it out.", about="columns").about
-    'columns'
+    >>> Remark("Column 'id' counts the rows: leave it out.", about="exclude", columns="id").values
+    {'columns': 'id'}
     """
 
     about: Topic | None
+    values: dict[str, str]
 
-    def __new__(cls, words: str, about: Topic | None = None) -> Remark:
+    def __new__(cls, words: str, about: Topic | None = None, **values: str) -> Remark:
         """Keep the words, and what they are about."""
         remark = super().__new__(cls, words)
-        remark.about = about
+        remark.about, remark.values = about, values
         return remark
 
     def __getnewargs__(self) -> tuple[str, Topic | None]:  # type: ignore[override]
-        """Be copied, and pickled, whole."""
+        """Be copied, and pickled, whole: the values follow as attributes."""
         return str(self), self.about
 
 

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qckm
+from fuzz import thrift_trees
 from qckm.common import memory
 from qckm.decoding import room
 from qckm.decoding.sketch_model import SketchModel
@@ -206,6 +207,19 @@ def test_18_a_table_that_is_said_to_be_plain_and_is_not_is_refused(tmp_path):
     forged = data[: -8 - size] + footer + len(footer).to_bytes(4, "little") + b"PAR1"
     with pytest.raises(qckm.errors.FileError, match="field twice"):
         read_model(forged, "m")
+
+
+@pytest.mark.parametrize("unpacked, entries", [(2**62, 2**31 - 1), (2**31 - 1, 2**29 - 1), (64, 17), (2**32 + 16, 2)])
+def test_11_a_dictionary_of_a_few_bytes_does_not_ask_for_gigabytes(unpacked, entries):
+    """Found by the fuzzers of issue 33: sizes of more than 32 bits, and two billion entries in them."""
+    data = to_parquet(Model(np.eye(2), np.full(2, 0.5), np.zeros(2), np.ones(2)))
+    page, end = thrift_trees.parse(data, 4)
+    (*_, said), (*_, dictionary) = (next(field for field in page if field[0] == number) for number in (2, 7))
+    assert (said, dictionary[0][2]) == (8, 2)
+    changes = {2: unpacked, 7: [[1, dictionary[0][1], entries], *dictionary[1:]]}
+    header = thrift_trees.write([[number, kind, changes.get(number, value)] for number, kind, value in page])
+    with pytest.raises(qckm.errors.FileError, match=r"expected a (page|dictionary|model)|sizes of pages"):
+        read_model(data[:4] + header + data[end:], "m")
 
 
 @pytest.mark.parametrize("write", [to_json, to_csv, to_parquet, to_npz])

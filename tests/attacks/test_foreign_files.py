@@ -24,7 +24,7 @@ from qckm.sketch import checkpoints
 from qckm.sketch.checkpoints import Checkpoint
 from qckm.sketch.runs import State
 from qckm.sources.source import Position, Stamp
-from qckm.sources.text_format import TextFormat
+from qckm.sources.text import TextFormat
 
 OPERATOR = qckm.SketchOperator.draw(2, 5, scale=1.0, random_state=0)
 MODEL = Model(np.eye(2), np.full(2, 0.5), np.zeros(2), np.ones(2), ("a", "b"), {"rows": 3, "seconds": {"sketch": 1.0}})
@@ -257,14 +257,14 @@ def folder(tmp_path, monkeypatch):
     "words, said",
     [
         ("predict rows.csv -m s.qckm", "s.qckm: expected a model file: got a sketch: decode it first"),
-        ("report s.qckm", "`qckm decode SKETCH -k K -o model.json` makes a model of it"),
+        ("report s.qckm", "`qckm decode s.qckm -k 10 -o model.json` makes a model of it"),
         ("predict rows.csv -m c.checkpoint", "got a checkpoint of a run that is not done"),
         ("predict rows.csv -m rows.parquet", "got a Parquet file of something else"),
-        ("predict rows.csv -m rows.csv", "rows.csv: expected a model file: got something else"),
+        ("predict rows.csv -m rows.csv", "rows.csv: expected a model file: got text"),
         ("decode m.json -k 1", "m.json: Expected a sketch file, got a model"),
         ("decode m.csv -k 1", "m.csv: Expected a sketch file, got a model"),
         ("decode m.parquet -k 1", "m.parquet: Expected a sketch file, got a Parquet file"),
-        ("decode m.npz -k 1", "m.npz: Expected a sketch file, got a zip file"),
+        ("decode m.npz -k 1", "m.npz: Expected a sketch file, got a model"),
         ("merge s.qckm m.json", "m.json: Expected a sketch file, got a model"),
         ("sketch rows.csv --operator m.json -o o.qckm", "m.json: Expected a sketch file, got a model"),
         ("decode c.checkpoint -k 1", "c.checkpoint: Expected a sketch file, got a checkpoint"),

@@ -21,12 +21,11 @@ from qckm.cli import run
 from qckm.errors import RowsError, SourceError
 from qckm.sources import csv as reader
 from qckm.sources.csv import CsvTable
-from qckm.sources.numbers import number
 from qckm.sources.opening import open_source
 from qckm.sources.raw import Peekable, open_file
 from qckm.sources.records import Records
 from qckm.sources.table import Selection
-from qckm.sources.text_format import TextFormat
+from qckm.sources.text import TextFormat, number
 
 
 class Pipe:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import qckm
 from qckm.cli import run
-from qckm.common.csv_text import guarded, line
+from qckm.common.text import guarded, line
 from qckm.errors import FileError
 from qckm.models import Model, read_model, to_json
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm.cli import decode_progress
+from qckm.cli import progress
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def hard(folder, qckm_):
 
 
 def test_lines_say_what_is_done(hard, qckm_, monkeypatch):
-    monkeypatch.setattr(decode_progress, "_SECONDS_A_LINE", 0.0)
+    monkeypatch.setattr(progress, "_SECONDS_A_LINE", 0.0)
     monkeypatch.setattr("qckm.decoding.attempts.EFFORT", 1e6)
     monkeypatch.setattr("qckm.decoding.matched.PATIENCE", 1e7)
     _, _, err = qckm_("decode", "hard.qckm", "-k", 3, "-o", "m.json")
@@ -38,7 +38,7 @@ def test_ctrl_c_writes_the_best_so_far_and_says_so(hard, qckm_, monkeypatch):
         if steps.count("searching") == 20:
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(decode_progress, "_line", lambda console: contextlib.nullcontext(press))
+    monkeypatch.setattr(progress, "_line", lambda console: contextlib.nullcontext(press))
     before = signal.getsignal(signal.SIGINT)
     code, _, err = qckm_("decode", "hard.qckm", "-k", 3, "-o", "m.json")
     assert code == 1
@@ -55,7 +55,7 @@ def test_ctrl_c_twice_stops_at_once(hard, qckm_, monkeypatch):
     def press(step):
         os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(decode_progress, "_line", lambda console: contextlib.nullcontext(press))
+    monkeypatch.setattr(progress, "_line", lambda console: contextlib.nullcontext(press))
     code, _, err = qckm_("decode", "hard.qckm", "-k", 3, "-o", "m.json")
     assert code == 1
     assert err.endswith("qckm: stopped\n")

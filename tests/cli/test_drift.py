@@ -43,7 +43,7 @@ def test_the_exit_code_is_the_answer(windows, qckm_):
         (("monday.qckm", "tuesday.qckm", "--statistic", "whitened"), "a reference"),
         (("monday.qckm", "tuesday.qckm", "-k", "3", "--model", "m.json"), "got both"),
         (("monday.qckm", "rows.csv"), "rows.csv"),
-        (("gone-*.qckm", "--against", "monday.qckm"), "no file of that pattern"),
+        (("gone-*.qckm", "--against", "monday.qckm"), "no file that matches"),
     ],
 )
 def test_what_is_wrong_is_two(windows, qckm_, words, said):

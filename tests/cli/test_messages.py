@@ -49,7 +49,7 @@ PLAN = ("--scale", 1, "--frequencies", 9, "-o", "o.qckm")
         ),
         (
             ("sketch", "people.csv", "--operator", "fleet.qckm"),
-            "fleet.qckm: No such file or directory. `qckm operator DATA",
+            "fleet.qckm: No such file or directory. `qckm operator people.csv -k 10",
         ),
         (("predict", "peopel.csv", "-m", "s.qckm"), "s.qckm: expected a model"),
         (("fit", "peopel.csv", "-k", 2), "peopel.csv: No such file or directory. Did you mean people.csv?"),

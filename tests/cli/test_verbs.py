@@ -6,11 +6,12 @@ import subprocess
 import sys
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import qckm
-from qckm.cli import VERBS
+from qckm.cli import VERBS, run
 
 
 def test_fit_finds_the_clusters(folder, facts):
@@ -152,7 +153,7 @@ def test_a_line_of_too_few_or_too_many_fields_is_named(folder, qckm_, verb, line
     (folder / "ragged.csv").write_text(f"a,b\n1,2\n\n5,6\n{line}\n7,8\n9,9\n")
     code, _, err = qckm_(*verb.split(), "ragged.csv")
     assert code == 1
-    assert f"ragged.csv: expected 2 fields, as the first line has, got {fields} in line 5. Mend" in err
+    assert f"ragged.csv: expected 2 fields, as the first line has, got {fields} in line 5. Fix" in err
     (folder / "ragged.csv").write_text(f"a,b\n{line}\n")
     code, _, err = qckm_("fit", "ragged.csv", "-k", 1)
     assert code == 1
@@ -243,11 +244,11 @@ def test_wrong_use_exits_with_2(folder, qckm_, words):
         (["fit", "rows.csv", "-k", "2", "-o", "no/folder/x.json"], "no/folder: No such folder"),
         (["fit", "rows.csv", "-k", "2", "--columns", "z", "-o", "x.json"], "expected the column 'z'"),
         (["fit", "rows.csv", "-k", "5000", "-o", "x.json"], "Expected n_clusters <= the 3000"),
-        (["sketch", "rows.csv", "--operator", "rows.csv", "-o", "x.qckm"], "magic bytes"),
+        (["sketch", "rows.csv", "--operator", "rows.csv", "-o", "x.qckm"], "got text, a CSV perhaps"),
         (["fit", "rows.csv", "-k", "2", "-o", "x.json", "--report", "no/r.html"], "no: No such folder"),
         (["predict", "rows.csv", "-m", "rows.csv", "-o", "no/x.csv"], "no: No such folder"),
         (["operator", "rows.csv", "-k", "2", "-o", "no/x.qckm"], "no: No such folder"),
-        (["decode", "rows.csv", "-k", "2"], "magic bytes"),
+        (["decode", "rows.csv", "-k", "2"], "got text, a CSV perhaps"),
         (["predict", "rows.csv", "-m", "rows.csv"], "expected a model file"),
         (["info", "rows.npy"], "expected a model file"),
         (["pool", "rows.csv", "--operator", "rows.npy"], "an array of NumPy's"),
@@ -293,3 +294,67 @@ def test_a_reader_that_has_seen_enough_is_no_error(folder):
     subprocess.run([program, "fit", "rows.csv", "-k", "3", "-o", "m.json", "-q"], check=True)
     done = subprocess.run(f"'{program}' predict rows.csv -m m.json | head -1", shell=True, capture_output=True)
     assert b"Traceback" not in done.stderr
+
+
+def test_quoted_patterns_stand_for_sketches_in_every_verb(folder, facts, qckm_):
+    facts("operator", "part*.parquet", "-k", 3, "-o", "op.qckm")
+    for part in range(2):
+        facts("sketch", f"part{part}.parquet", "--operator", "op.qckm", "-o", f"s{part}.qckm")
+    assert facts("merge", "s*.qckm", "-o", "all.qckm")["rows"] == 3000
+    assert facts("subtract", "all.qckm", "s*.qckm", "-o", "none.qckm")["rows"] == 0
+    (folder / "sketches").mkdir()
+    for part in range(2):
+        (folder / f"s{part}.qckm").rename(folder / "sketches" / f"s{part}.qckm")
+    assert facts("merge", "sketches", "-o", "all.qckm")["rows"] == 3000
+    facts("decode", "al*.qckm", "-k", 3, "-o", "model.json")
+    assert facts("info", "mod*.json")["clusters"] == 3
+    assert facts("predict", "part*.parquet", "-m", "mod*.json", "-o", "labels.csv")["rows"] == 3000
+    assert facts("sketch", "part0.parquet", "--operator", "al*.qckm", "-o", "again.qckm")["rows"] == 1500
+    code, _, err = qckm_("decode", "sketches/*.qckm", "-k", 3)
+    assert code == 2
+    assert "expected one file, got 2" in err
+    assert "Merge them: qckm merge 'sketches/*.qckm' -o all.qckm" in err
+
+
+def test_columns_are_left_out_by_name(folder, facts, qckm_):
+    rows = np.load("rows.npy")
+    pq.write_table(pa.table({"id": range(3000), "who": ["x"] * 3000, "a": rows[:, 0], "b": rows[:, 1]}), "t.parquet")
+    left = facts("sketch", "t.parquet", "--exclude", "id,who", "-k", 3, "-o", "left.qckm")
+    named = facts("sketch", "t.parquet", "--columns", "a,b", "-k", 3, "-o", "named.qckm")
+    assert left["fingerprint"] == named["fingerprint"]
+    code, _, err = qckm_("sketch", "t.parquet", "--exclude", "ids", "-k", 3, "-o", "x.qckm")
+    assert (code, "did you mean 'id'" in err) == (1, True)
+    code, _, err = qckm_("sketch", "t.parquet", "--exclude", "id", "--columns", "a", "-k", 3, "-o", "x.qckm")
+    assert (code, "--columns, those to read, or --exclude" in err) == (2, True)
+
+
+def test_rows_that_are_bad_are_counted_by_every_verb_that_reads_rows(folder, facts, qckm_):
+    rows = np.load("rows.npy")
+    rows[[3, 7]] = np.nan
+    np.save("bad.npy", rows)
+    for verb in (("operator", "-k", 3), ("fit", "-k", 3, "--sketch", "s.qckm"), ("sketch", "--like", "s.qckm")):
+        code, _, err = qckm_(
+            verb[0], "bad.npy", *verb[1:], "-o", "o.json" if verb[0] == "fit" else "o.qckm", "--on-bad", "skip"
+        )
+        assert (code, "skipped 2 bad rows" in err) == (0, True)
+    for words in (
+        "decode s.qckm -k 3 --rows bad.npy -o m.json",
+        "calibrate s.qckm bad.npy -o w.csv",
+        "report o.json --data bad.npy -o r.html",
+        "drift s.qckm o.qckm --reference bad.npy",
+    ):
+        code, _, err = qckm_(*words.split())
+        assert (code, "got a missing value" in err) == (2 if words.startswith("drift") else 1, True)
+        code, _, err = qckm_(*words.split(), "--on-bad", "skip")
+        assert "bad.npy: skipped 2 bad rows" in err
+    weights = (folder / "w.csv").read_text().split("\n")
+    assert [place for place, weight in enumerate(weights[1:3001]) if not weight] == [3, 7]
+    found = facts("predict", "bad.npy", "-m", "o.json", "-o", "labels.csv", "--on-bad", "skip")
+    assert (found["rows"], found["skipped"], sum(found["rows_by_cluster"])) == (2998, 2, 2998)
+
+
+def test_fit_writes_no_sketch_to_learn_its_size(tmp_path, monkeypatch):
+    np.save(tmp_path / "rows.npy", np.random.default_rng(0).normal(size=(500, 2)))
+    monkeypatch.setattr("qckm.sketch.files.dumps", lambda sketch: pytest.fail("a sketch was written"))
+    assert run(["fit", str(tmp_path / "rows.npy"), "-k", "2", "-o", str(tmp_path / "model.json")]) == 0
+    assert "sketch_bytes" not in qckm.load_model(tmp_path / "model.json").facts

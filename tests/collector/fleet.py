@@ -63,13 +63,13 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def running(store, settings: Settings = DEFAULT, operator=OPERATOR, broker=None):
+def running(store, settings: Settings = DEFAULT, operator=OPERATOR, broker=None, certificate=None, key=None):
     """Run a collector in a thread; yield its URL."""
     from qckm.collector.server import Address, make_server
     from qckm.collector.service import Service
 
     service = Service.open(str(store), settings, operator)
-    address = Address(port=free_port())
+    address = Address(port=free_port(), certificate=certificate, key=key)
     server = make_server(service, address, broker)
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -91,7 +91,7 @@ def call(method: str, url: str, token: str | None = None, data: bytes | None = N
     given = {} if token is None else {"Authorization": f"Bearer {token}"}
     request = urllib.request.Request(url, data, {**given, **(headers or {})}, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=120) as answer:
             status, body, kind = answer.status, answer.read(), answer.headers.get_content_type()
     except urllib.error.HTTPError as error:
         status, body, kind = error.code, error.read(), error.headers.get_content_type()

@@ -1,10 +1,13 @@
 """The command line of both sides: a store that is looked after, and sketches that are sent, now or later."""
 
 import json
+import os
+import time
 
+import numpy as np
 import pytest
 
-from collector.fleet import OPERATOR, add_devices, free_port, new_store, rows_of, running
+from collector.fleet import OPERATOR, add_devices, call, message, new_store, rows_of, running
 from qckm.cli import run
 from qckm.collector import senders
 from qckm.collector.database import Database
@@ -91,32 +94,7 @@ def test_a_store_is_checked_backed_up_and_restored(words, tmp_path, monkeypatch)
     assert words("collect", "check", "--store", "nowhere")[0] == 1
 
 
-def test_a_sketch_waits_until_the_collector_is_there(words, tmp_path, monkeypatch):
-    monkeypatch.setattr("time.sleep", lambda seconds: None)
-    token_for("collector", monkeypatch)
-    url = f"http://127.0.0.1:{free_port()}"
-    code, _, said = words("send", "1.qckm", "--to", url, "--part", "berlin/1")
-    assert code == 1
-    assert "1 sketch(es) wait" in said
-    assert len(list((tmp_path / "state/qckm/outbox").glob("*.qckm"))) == 1
-    with running(tmp_path / "collector") as there:
-        for note in (tmp_path / "state/qckm/outbox").glob("*.json"):
-            note.write_text(note.read_text().replace(url, there))
-        assert words("send", "2.qckm", "--to", there, "--part", "berlin/2")[0] == 0
-        assert list((tmp_path / "state/qckm/outbox").iterdir()) == []
-        assert words("send")[0] == 0
-        assert words("send", "2.qckm", "--to", there, "--part", "berlin/2")[2].startswith("berlin/2: repeated")
-        code, _, said = words("send", "1.qckm", "--to", there, "--part", "berlin/2")
-        assert (code, "replace=true" in said) == (1, True)
-        for note in (tmp_path / "state/qckm/outbox").iterdir():
-            note.unlink()
-        words("merge", f"{there}/v1/sketch", "-o", "out.qckm")
-    assert files.load("out.qckm") == files.load("1.qckm") + files.load("2.qckm")
-
-
 def test_data_are_sketched_and_sent_in_one_go(words, tmp_path, monkeypatch):
-    import numpy as np
-
     np.save("rows.npy", rows_of(3))
     with running(tmp_path / "collector") as url:
         token_for("collector", monkeypatch)
@@ -127,6 +105,42 @@ def test_data_are_sketched_and_sent_in_one_go(words, tmp_path, monkeypatch):
         code, out, _ = words("info", f"{url}/v1/sketch?group=berlin", "--json")
         assert json.loads(out)["rows"] == 100
     assert words("sketch", "rows.npy", "--operator", "fleet.qckm", "--send", url)[0] == 2
+
+
+def test_a_model_and_a_sketch_are_read_from_a_url_as_from_a_file(words, tmp_path, monkeypatch):
+    np.save("rows.npy", rows_of(3, 2000))
+    with running(tmp_path / "collector") as url:
+        token_for("collector", monkeypatch)
+        given = ("sketch", "rows.npy", "--operator", "fleet.qckm", "--send", url, "--part", "berlin/2025-11-16")
+        assert words(*given)[0] == 0
+        assert words("decode", f"{url}/v1/sketch", "-k", 3, "-o", "model.json")[0] == 0
+        model = f"{url}/v1/model?k=3"
+        assert words("predict", "rows.npy", "-m", model, "-o", "labels.csv")[0] == 0
+        assert words("predict", "rows.npy", "-m", "model.json", "-o", "same.csv")[0] == 0
+        assert (tmp_path / "labels.csv").read_text() == (tmp_path / "same.csv").read_text()
+        assert json.loads(words("info", model, "--json")[1])["clusters"] == 3
+        assert words("report", model, "-o", "report.html")[0] == 0
+        assert words("predict", "rows.npy", "-m", f"{url}/v1/model?k=0", "-o", "none.csv")[0] == 1
+
+
+def test_parts_and_what_devices_sent_are_withdrawn(words, tmp_path, monkeypatch):
+    db = Database("collector")
+    devices = add_devices(db, "lonely", "hall/press-1", "hall/press-2")
+    db.close()
+    with running(tmp_path / "collector") as url:
+        token_for("collector", monkeypatch, ("send", "read", "relay"))
+        words("send", "1.qckm", "--to", url, "--part", "berlin/a")
+        sent = b"".join(message(device, 0, rows_of(7)) for device in devices)
+        call("POST", f"{url}/v1/messages", os.environ["QCKM_TOKEN"], sent)
+    assert words("collect", "withdraw", "berlin/a")[2] == "100 rows taken out\n"
+    assert words("collect", "withdraw", "berlin/a")[0] == 1
+    assert json.loads(words("collect", "withdraw", "--device", 0, "--json")[1])["rows"] == 100
+    assert words("collect", "withdraw", "--device", 1)[0] == 1
+    code, _, said = words("collect", "withdraw", "--group", "hall", "--to", int(time.time()) // 3600 * 3600 + 60)
+    assert (code, "only touched" in said, "0 rows" in said) == (0, True, True)
+    assert json.loads(words("collect", "withdraw", "--group", "hall", "--json")[1])["rows"] == 200
+    assert words("collect", "withdraw")[0] == words("collect", "withdraw", "a", "--device", 1)[0] == 2
+    assert words("collect", "check")[0] == 0
 
 
 def test_a_url_without_a_token_says_what_to_do(words):

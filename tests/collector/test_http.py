@@ -3,6 +3,8 @@
 import io
 import json
 import socket
+import threading
+import time
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -32,6 +34,7 @@ def tokens(place):
     db = new_store(place, SETTINGS)
     made = {
         "shop": senders.create_token(db, "berlin", ["send"], ["berlin/*"], 0),
+        "head": senders.create_token(db, "head", ["send"], ["*"], 0),
         "gateway": senders.create_token(db, "gateway", ["relay"], [], 0),
         "reader": senders.create_token(db, "reader", ["read"], [], 0),
         "admin": senders.create_token(db, "admin", ["admin", "read"], [], 0),
@@ -195,6 +198,76 @@ def test_sketches_that_cannot_be_added_are_refused(url, tokens):
         assert (status, told["reason"]) == (400, reason)
 
 
+def test_a_sum_of_parts_needs_the_right_to_send_any(url, tokens):
+    """Else whoever may send berlin/* could take the names of others' parts, and have those refused."""
+    both = OPERATOR.sketch(rows_of(40), part="berlin/x") + OPERATOR.sketch(rows_of(41), part="paris/x")
+    status, told = call("PUT", f"{url}/v1/parts/berlin/sum", tokens["shop"], files.dumps(both))
+    assert (status, told["reason"], "any part" in told["error"]) == (403, "no right", True)
+    own = files.dumps(OPERATOR.sketch(rows_of(40), part="berlin/x"))
+    assert call("PUT", f"{url}/v1/parts/berlin/y", tokens["shop"], own)[0] == 403  # it says that it is another
+    paris = files.dumps(OPERATOR.sketch(rows_of(41), part="paris/x"))
+    assert call("PUT", f"{url}/v1/parts/paris/x", tokens["head"], paris)[0] == 201
+    status, told = call("PUT", f"{url}/v1/parts/all/sum", tokens["head"], files.dumps(both))
+    assert (status, "counted with paris/x" in told["error"]) == (409, True)
+    assert call("PUT", f"{url}/v1/parts/berlin/x", tokens["shop"], own)[0] == 201
+    for name in ("berlin/x", "paris/x"):
+        assert call("DELETE", f"{url}/v1/parts/{name}", tokens["head"])[0] == 200
+    assert call("PUT", f"{url}/v1/parts/all/sum", tokens["head"], files.dumps(both))[0] == 201
+    assert call("PUT", f"{url}/v1/parts/berlin/x?replace=true", tokens["shop"], own)[0] == 409
+    assert total(url, tokens, "?group=all") == both.without_parts()
+
+
+def test_whoever_is_revoked_is_refused_while_the_server_runs(url, tokens, place):
+    with Database(str(place)) as db:
+        secret = senders.create_token(db, "guest", ["read", "relay"], [], 0)
+        (device,) = add_devices(db, "guest")
+        sent = [message(device, sequence, rows_of(sequence)) for sequence in range(2)]
+        assert call("GET", f"{url}/v1/operator", secret)[0] == 200
+        assert call("POST", f"{url}/v1/messages", secret, sent[0])[1]["accepted"] == 1
+        senders.revoke_device(db, device.number, 1)
+        told = call("POST", f"{url}/v1/messages", secret, sent[1])[1]  # the transaction looks, whatever is remembered
+        assert [each["reason"] for each in told["refused"]] == ["unknown device"]
+        senders.revoke_token(db, "guest", 1)
+    until = time.monotonic() + 10
+    while call("GET", f"{url}/v1/operator", secret)[0] != 401:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def test_a_sender_of_too_many_messages_is_refused_for_a_while(tmp_path):
+    with new_store(tmp_path) as db:
+        (device,) = add_devices(db, "press")
+        token = senders.create_token(db, "gateway", ["relay"], [], 0)
+        other = senders.create_token(db, "other", ["relay"], [], 0)
+    sent = b"".join(message(device, sequence, rows_of(sequence)[:1]) for sequence in range(100))
+    with running(tmp_path, Settings(messages_per_second=5.0)) as url:
+        assert call("POST", f"{url}/v1/messages", token, sent)[1]["accepted"] == 100  # a full bucket gives any amount
+        assert call("POST", f"{url}/v1/messages", token, sent)[0] == 429
+        assert call("POST", f"{url}/v1/messages", other, sent)[1]["repeated"] == 100
+
+
+def test_a_fault_in_one_request_does_not_fail_the_others(tmp_path, monkeypatch):
+    """All that waits is written in one transaction."""
+    from qckm.collector import parts
+
+    real = parts.put
+    monkeypatch.setattr(parts, "put", lambda db, part, now: 1 // 0 if "bad" in part.name else real(db, part, now))
+    with new_store(tmp_path) as db:
+        token = senders.create_token(db, "all", ["send", "read"], ["*"], 0)
+    data, answers = files.dumps(OPERATOR.sketch(rows_of(0))), {}
+
+    def put(name):
+        answers[name] = call("PUT", f"{url}/v1/parts/{name}", token, data)[0]
+
+    with running(tmp_path) as url:
+        threads = [threading.Thread(target=put, args=(f"{'bad' if i % 2 else 'good'}/{i}",)) for i in range(10)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert {(name.split("/")[0], status) for name, status in answers.items()} == {("bad", 503), ("good", 201)}
+
+
 def test_windows_come_as_a_table(url, tokens):
     target = f"{url}/v1/parts/berlin/2025-10-01"
     sketch = OPERATOR.sketch(rows_of(5))
@@ -241,7 +314,16 @@ def test_what_one_device_sent_is_taken_out_if_it_is_a_group_of_its_own(url, toke
     assert withdraw(device=devices[5].number)[1] == {"rows": 100, "windows": 1, "left_as_they_are": []}
     assert total(url, tokens) == before - OPERATOR.sketch(rows_of(7))
     assert withdraw(device=77)[0] == 404
-    assert withdraw(device="x")[0] == withdraw()[0] == 400
+    assert withdraw(device=2**70)[0] == 404
+    for wrong in (
+        {"device": "x"},
+        {"device": True},
+        {"group": ""},
+        {"group": None},
+        {},
+        {"device": 1, "group": "hall"},
+    ):
+        assert withdraw(**wrong)[0] == 400
 
 
 def test_private_reports_add_up_to_a_private_sketch(url, tokens, devices):

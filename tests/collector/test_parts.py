@@ -2,13 +2,15 @@
 
 import pytest
 
-from collector.fleet import NOON, OPERATOR, new_store, rows_of
+from collector.fleet import NOON, OPERATOR, add_devices, arrivals, message, new_store, rows_of
 from qckm.collector import checking, parts, sums, upkeep
+from qckm.collector.counting import count_messages
 from qckm.collector.parts import Part
 from qckm.collector.refusals import Reason, Refused
 from qckm.collector.settings import DAY, HOUR, Settings
 from qckm.collector.sums import Asked
 from qckm.collector.windows import cell_of_part
+from qckm.collector.withdrawing import withdraw_device, withdraw_group
 from qckm.sketch import files
 
 
@@ -148,6 +150,35 @@ def test_periodic_work_is_done_by_one_of_those_who_ask(db, tmp_path):
     other.close()
 
 
+def test_a_clock_that_was_wrong_for_a_while_stops_no_periodic_work(db):
+    assert upkeep.is_due(db, "upkeep", NOON + 400 * DAY, HOUR)
+    assert [upkeep.is_due(db, "upkeep", NOON + after, HOUR) for after in (0, 60, HOUR)] == [True, False, True]
+
+
+def test_a_clock_that_leaps_ages_nothing_until_it_has_gone_on_for_a_day(db):
+    def steady(*hours):
+        return [upkeep.is_steady(db, NOON + hour * HOUR) for hour in hours]
+
+    assert steady(0, 1, 23, 24, 25) == [False, False, False, True, True]
+    year = 400 * 24
+    assert steady(year, year + 1, 26, 27, 49, 50) == [False, False, False, False, False, True]
+    assert steady(50 + 25, 50 + 26, 50 + 50) == [False, False, True]  # nobody was there for a day
+
+
+def test_a_device_whose_group_has_groups_below_it_is_taken_out_alone(tmp_path):
+    settings = Settings(group_depth=2)
+    with new_store(tmp_path / "deep", settings) as db:
+        devices = add_devices(db, "berlin", "berlin/hall", "berlin/hall-2")
+        sent = b"".join(message(device, 0, rows_of(device.number)) for device in devices)
+        with db.writing():
+            count_messages(db, arrivals(sent, devices, settings), settings, NOON)
+            assert withdraw_device(db, devices[0].number, Asked(), 2, "admin", NOON).rows == 100
+            assert sums.sketch_of(db, OPERATOR, Asked()).count == 200
+            assert withdraw_group(db, Asked(group="berlin"), "admin", NOON).rows == 200
+            with pytest.raises(Refused, match="name of a group"):
+                withdraw_group(db, Asked(), "admin", NOON)
+
+
 def test_a_span_that_cuts_a_window_is_refused(db):
     put(db, "berlin/2026-11-15", sketch_of(0))
     with pytest.raises(Refused, match="2026-11-15 to 2026-11-16"):
@@ -164,9 +195,6 @@ def test_a_span_that_cuts_a_window_is_refused(db):
     ],
 )
 def test_a_store_that_contradicts_itself_is_told(db, sql, words):
-    from collector.fleet import add_devices, arrivals, message
-    from qckm.collector.counting import count_messages
-
     put(db, "berlin/a", sketch_of(0))
     put(db, "berlin/b", sketch_of(1))
     devices = add_devices(db, "press")

@@ -10,12 +10,16 @@ import pytest
 from paho.mqtt.enums import CallbackAPIVersion
 
 from collector import test_counting, test_parts
-from collector.fleet import DEFAULT, OPERATOR, add_devices, call, message, new_store, rows_of, running
+from collector.fleet import DEFAULT, NOON, OPERATOR, add_devices, arrivals, call, message, new_store, rows_of, running
 from collector.peers import Mosquitto, Postgres, stopping
-from qckm.collector import checking, copying, senders
+from qckm.collector import checking, schema, senders, sums, upkeep
+from qckm.collector.counting import count_messages
 from qckm.collector.database import Database
 from qckm.collector.mqtt import Broker
 from qckm.collector.schema import TABLES
+from qckm.collector.settings import DAY
+from qckm.collector.sums import Asked
+from qckm.collector.withdrawing import withdraw_group
 from qckm.sketch import files
 
 pytestmark = pytest.mark.peer
@@ -62,6 +66,8 @@ SHARED = [
     test_parts.test_hours_become_days_and_sums_stay,
     test_parts.test_parts_of_closed_windows_count_but_cannot_be_taken_out,
     test_parts.test_windows_of_very_long_ago_are_forgotten_where_that_is_wanted_and_names_are_not,
+    test_parts.test_a_clock_that_was_wrong_for_a_while_stops_no_periodic_work,
+    test_parts.test_a_clock_that_leaps_ages_nothing_until_it_has_gone_on_for_a_day,
 ]
 
 
@@ -112,14 +118,56 @@ def test_two_collectors_over_one_postgresql_count_everything_once(store):
     db.close()
 
 
+@pytest.mark.parametrize("work", ["roll_up", "withdraw"])
+def test_what_another_collector_writes_meanwhile_is_not_swept_away(store, work, monkeypatch):
+    """Of READ COMMITTED, each statement sees what is committed by then: what was read need not be what is removed."""
+    with new_store(store) as db, Database(store) as other, Database(store) as third:
+        devices = add_devices(db, "berlin")
+        late = [arrivals(message(devices[0], i, rows_of(i)), devices, now=NOON + i * 3600) for i in range(2)]
+        with db.writing():
+            count_messages(db, late[0], DEFAULT, NOON)
+        test_parts.put(db, "berlin/2026-11-16T11", OPERATOR.sketch(rows_of(4)))
+
+        def count():
+            with other.writing():
+                count_messages(other, late[1], DEFAULT, NOON)
+
+        def put():
+            test_parts.put(third, "berlin/2026-11-16T10", OPERATOR.sketch(rows_of(5)))
+
+        meanwhile = {"device_sums": threading.Thread(target=count), "part_sums": threading.Thread(target=put)}
+        execute = Database.execute
+
+        def interrupted(self, sql, values=()):
+            """Between what was read and what is removed, others write, if they may."""
+            for table, thread in meanwhile.items():
+                if self is db and sql.startswith(f"DELETE FROM {table}") and thread.ident is None:
+                    thread.start()
+                    thread.join(1)
+            return execute(self, sql, values)
+
+        monkeypatch.setattr(Database, "execute", interrupted)
+        if work == "roll_up":
+            upkeep.roll_up(db, OPERATOR, DEFAULT, NOON + 20 * DAY)
+        else:
+            with db.writing():
+                withdrawn = withdraw_group(db, Asked(group="berlin"), "admin", NOON).rows
+        for thread in meanwhile.values():
+            thread.join(30) if thread.ident else thread.run()
+        assert list(checking.check(db)) == []
+        with db.reading():
+            kept = sums.sketch_of(db, OPERATOR, Asked()).count
+    assert kept == (400 if work == "roll_up" else 400 - withdrawn)
+
+
 def test_a_store_moves_from_sqlite_to_postgresql_and_back(store, tmp_path):
     devices, token = prepared(tmp_path / "small", 3)
     with running(tmp_path / "small") as url:
         call("POST", f"{url}/v1/messages", token, message(devices[0], 0, rows_of(0)))
         call("PUT", f"{url}/v1/parts/berlin/a", token, files.dumps(OPERATOR.sketch(rows_of(1))))
     source, target = Database(str(tmp_path / "small")), Database(store)
-    copying.copy_store(source, target)
-    copying.back_up(target, str(tmp_path / "back.sqlite"))
+    schema.copy_store(source, target)
+    schema.back_up(target, str(tmp_path / "back.sqlite"))
     for place in (store, tmp_path / "back.sqlite"):
         with running(place) as url:
             found = files.loads(call("GET", f"{url}/v1/sketch", token)[1])

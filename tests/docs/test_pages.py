@@ -4,6 +4,7 @@ import doctest
 import importlib
 import inspect
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,41 @@ def test_links_lead_somewhere(page):
         elif anchor and anchor not in anchors(file):
             broken.append(f"{target}#{anchor}")
     assert not broken
+
+
+# A file by its path or name, as pages and comments name them; and what is no file of ours, or is yet to be written.
+NAMED = re.compile(r"(?<![\w./{\[-])((?:[a-z_]+/)*[\w-]+\.(?:py|c|h|cu|sh|csv|md))\b")
+NOT_OURS = re.compile(r"avr/\w+\.h|.*\bNAME\.csv|models/as_yaml\.py|sources/orc\.py")
+
+
+@pytest.mark.parametrize("kind", [".md", ".py", ".c", ".h", ".cu"])
+def test_files_that_are_named_are_there(kind):
+    """In pages all that is in backticks; in the package all that has a folder."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+    if not listed:
+        pytest.skip("no checkout of git")
+    there, missing = {place for path in listed for place in endings(path)}, []
+    for path in listed:
+        if not path.endswith(kind) or (kind != ".md" and not path.startswith("src/")):
+            continue
+        text = (ROOT / path).read_text()
+        if kind == ".md":
+            text = "\n".join(word for word in re.findall(r"`([^`\n]+)`", text) if " " not in word and "/" in word)
+        named = {name for name in NAMED.findall(text) if "/" in name and not NOT_OURS.fullmatch(name)}
+        missing += [f"{path}: {name}" for name in sorted(named - there)]
+    assert not missing
+
+
+def endings(path):
+    """Yield a path, and what is left of it without the folders it begins with."""
+    parts = path.split("/")
+    yield from ("/".join(parts[start:]) for start in range(len(parts)))
+
+
+def test_targets_that_are_named_are_in_the_makefile():
+    targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in (*PAGES, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "src/qckm/kernels/README.md"))):
+        assert set(re.findall(r"`make ([a-z0-9-]+)", page.read_text())) <= targets, page
 
 
 def anchors(page):

@@ -74,6 +74,7 @@ def test_op_sketch_and_sketch_source_take_collections(dask_client, operator, row
     assert files.dumps(operator.sketch(da.from_array(rows, chunks=999))) == expected
     assert files.dumps(operator.sketch(wide[NAMES])) == expected
     assert files.dumps(qckm.sketch_source(operator, wide)) == expected
+    assert files.dumps(operator.sketch(wide)) == files.dumps(operator.sketch(wide, columns=["a", "b", "c"])) == expected
 
 
 def test_a_killed_worker_does_not_change_a_byte(dask_client, operator, rows, expected):
@@ -169,10 +170,10 @@ def test_what_does_not_fit_is_refused_before_any_work(dask_client, operator, row
     with pytest.raises(RowsError, match="Expected rows of 3 features"):
         operator.sketch(da.zeros((10, 2), chunks=5))
     with pytest.raises(RowsError, match="Expected columns a, b, c"):
-        operator.sketch(dd.from_pandas(frame[["c", "b", "a"]], npartitions=2))
+        operator.sketch(dd.from_pandas(frame.rename(columns={"a": "z"}), npartitions=2))
     with pytest.raises(SourceError, match=r"Expected the column\(s\) z"):
         qckm.sketch_source(operator, dd.from_pandas(frame, npartitions=2), columns=["a", "b", "z"])
-    with pytest.raises(RowsError, match="one sample_weight a row"):
+    with pytest.raises(RowsError, match="one sample_weight per row"):
         operator.sketch(da.from_array(rows, chunks=500), da.ones(7, chunks=7))
     with pytest.raises(RowsError, match="empty bag"):
         operator.sketch(db.from_sequence([], npartitions=1))

@@ -76,8 +76,9 @@ def test_columns_are_the_operators_or_those_asked_for(operator, frame, expected)
     assert qckm.sketch_source(other, frame, columns=["b"]).count == 3000
     with pytest.raises(SourceError, match=r"columns of numbers, got name \(string\)"):
         qckm.sketch_source(other, frame, columns=["name"])
+    assert files.dumps(operator.sketch(frame.select("c", "b", "a"))) == expected
     with pytest.raises(RowsError, match="Expected columns a, b, c"):
-        operator.sketch(frame.select("c", "b", "a"))
+        operator.sketch(frame.select("c", "b", "w"))
 
 
 def test_weights_are_repeats(operator, frame, rows):

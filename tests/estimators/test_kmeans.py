@@ -101,7 +101,7 @@ def test_batches_give_the_fit_of_all_rows(clusters):
 def test_partial_fit_decodes_when_asked(clusters):
     X, _ = clusters
     km = CompressiveKMeans(4, random_state=0).partial_fit(X[:2000])
-    assert "_clustering" not in vars(km)
+    assert "_found" not in vars(km)
     before = km.cluster_centers_
     assert km.partial_fit(X[2000:]).sketch_.count == 4000
     assert not np.array_equal(km.cluster_centers_, before)

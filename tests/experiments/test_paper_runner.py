@@ -33,6 +33,17 @@ def test_a_run_resumes_after_a_kill(tmp_path):
     run(table, [number for number in (1, 2, 3, 4) if (str(number),) not in table.done()], refuse, processes=1)
 
 
+def test_a_packed_table_is_read_and_goes_on(tmp_path):
+    table = Table("squares", ["number", "square"], n_keys=1, folder=tmp_path)
+    run(table, [1, 2], square, processes=1)
+    table.pack()
+    assert [path.name for path in tmp_path.iterdir()] == ["squares.csv.gz"]
+    assert table.done() == {("1",), ("2",)}
+    with table.alone():
+        run(table, [3], square, processes=1)
+    assert table.path.read_text() == "number,square\n1,1\n2,4\n3,9\n"
+
+
 def square_unless_first(number):
     time.sleep(0.5 if number == 1 else 0)
     return square(number)

@@ -107,7 +107,7 @@ class Collector:
     """A collector in this process, and what it should have counted."""
 
     def __init__(self, folder: Path) -> None:
-        from qckm.collector.http_api import make_app
+        from qckm.collector.server import make_app
         from qckm.collector.service import Service
 
         self.store = str(folder / "collector")
@@ -123,7 +123,7 @@ class Collector:
         db.close()
         self.db = Database(self.store)
         self.service = Service.open(self.store, SETTINGS)
-        self.app = make_app(self.service, [])
+        self.app = make_app(self.service)
         self.loop = asyncio.new_event_loop()
         self.loop.run_until_complete(self.service.start())
         self.messages: dict[tuple[int, int, int], bytes] = {}

@@ -18,9 +18,8 @@ from qckm.errors import SourceError
 from qckm.sources import csv as reader
 from qckm.sources.csv import CsvTable
 from qckm.sources.first_lines import look
-from qckm.sources.numbers import number
 from qckm.sources.raw import Peekable, open_file
-from qckm.sources.text_format import TextFormat
+from qckm.sources.text import TextFormat, number
 
 _BOM = b"\xef\xbb\xbf"
 _PIECES = (

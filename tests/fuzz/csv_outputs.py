@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from qckm.cli.column_files import writing_columns
+from qckm.cli.outputs import writing_columns
 from qckm.errors import SourceError
 from qckm.models import Model, read_model, to_csv
 from qckm.sources.opening import open_source

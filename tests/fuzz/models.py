@@ -28,6 +28,10 @@ MODELS = {
     "one": Model(np.zeros((1, 1)), np.ones(1), np.zeros(1), np.ones(1), ('"',)),
 }
 EXAMPLES = {f"{name} {ending}": write(model) for name, model in MODELS.items() for ending, write in WRITERS.items()}
+# A table of standardised columns is no model; older files have their units above the clusters.
+EXAMPLES["named csv"] = (
+    EXAMPLES["named csv"].replace(b"spread in units", b"spread").replace(b"\n0,", b"\nunit,,,1.0,2.0,0.5\n0,")
+)
 _CELLS = (
     "",
     "0",
@@ -67,6 +71,8 @@ def check(data: bytes, folder: Path) -> None:
         except FileError:
             assert ending == "csv", "only CSV has limits of its own"  # on the length of names
             continue
+        if ending == "csv" and (model.units != 1).any():
+            continue  # a table, without the units
         again = read_model(written, "again")
         for array in ("centers", "weights", "spreads", "units"):
             np.testing.assert_array_equal(getattr(again, array), getattr(model, array))

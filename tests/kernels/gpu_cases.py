@@ -6,8 +6,7 @@ import time
 import numpy as np
 
 from qckm.kernels import reference
-from qckm.kernels.portable import PortableSketcher
-from qckm.kernels.sketcher import Measurement
+from qckm.kernels.portable import Measurement, PortableSketcher
 
 NUMBERS = ("float32", "float64", "float16", "bfloat16", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64")
 USUAL = (1, 2, 3, 7, 10, 14, 15, 16, 20, 31, 32, 40)

@@ -11,13 +11,13 @@ import pytest
 import qckm
 from qckm.clustering import c_kmeans
 from qckm.decoding import c_loops
-from qckm.kernels import calling, library
+from qckm.kernels import algebra, calling, library, signs, values
 from qckm.kernels.library import REFUSED, RowsAt, Totals
 
 HEADERS = [Path(qckm.__file__).parent / "kernels" / "core" / name for name in ("core.h", "decoder.h")]
 # Of the headers without comments. Where this test fails they have changed: raise QCKM_ABI in core.h and ABI in
 # library.py by one, and write down the new digest.
-DIGEST = {1: "ca99a409bc8a8d95", 2: "f8a821c0bf211985"}
+DIGEST = {1: "ca99a409bc8a8d95", 2: "f8a821c0bf211985", 3: "7c8341e9f417bac5", 4: "f426278ccdca3bac"}
 TYPES = {"int64_t": ctypes.c_int64, "double": ctypes.c_double}
 
 needs_core = pytest.mark.skipif(library.load() is None, reason="needs the C core")
@@ -43,7 +43,8 @@ def structures_in_c():
 
 
 def structures_in_python():
-    decoder = [kind for module in (c_loops, c_kmeans) for kind in vars(module).values() if is_structure(kind)]
+    modules = (c_loops, c_kmeans, signs, values, algebra, calling)
+    decoder = [kind for module in modules for kind in vars(module).values() if is_structure(kind)]
     return library.STRUCTURES | {calling.c_name(kind): kind for kind in decoder}
 
 
@@ -146,6 +147,16 @@ def test_rows_and_sums_that_cannot_be_are_refused():
 
 
 @needs_core
+def test_measurements_that_are_not_there_are_refused():
+    bits = np.zeros((3, 2), np.uint8)
+    for wrong in ([0, 10], [-1, 2]):
+        with pytest.raises(qckm.errors.QckmError, match="a fault of qckm's"):
+            signs.CompiledSigns.of_bits(bits, 10, np.array(wrong))
+    with pytest.raises(qckm.errors.QckmError, match="a fault of qckm's"):  # rows of two bytes have no 17 bits
+        signs.CompiledSigns.of_bits(bits, 17, None)
+
+
+@needs_core
 @pytest.mark.parametrize("trials, n_clusters, refused", [(64, 2, False), (65, 2, True), (0, 2, True), (1, 0, True)])
 def test_candidates_that_have_no_room_are_refused(trials, n_clusters, refused):
     rows, weights = np.arange(10.0).reshape(5, 2), np.ones(5)
@@ -158,10 +169,7 @@ def test_candidates_that_have_no_room_are_refused(trials, n_clusters, refused):
 
 
 @needs_core
-@pytest.mark.parametrize(
-    "name",
-    ["atoms", "misfit", "ascend", "correlation", "fit", "match", "nearest", "plus_plus", "lloyd_run"],
-)
+@pytest.mark.parametrize("name", re.findall(r"QCKM_EXPORT int qckm_(\w+)\(", HEADERS[1].read_text()))
 def test_nothing_at_all_is_refused(name):
     """NULL for every pointer, and structures whose numbers and addresses are all 0."""
     core = library.load()

@@ -1,6 +1,9 @@
 """Model files: written in four formats, read back the same, used for predicting and handed on to scikit-learn."""
 
+from dataclasses import replace
+
 import numpy as np
+import pandas
 import pytest
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,6 +21,7 @@ def model(rng):
 
 @pytest.mark.parametrize("ending", ["json", "csv", "parquet", "npz"])
 def test_files_round_trip(model, tmp_path, rng, ending):
+    model = replace(model, units=np.ones(3)) if ending == "csv" else model
     path = tmp_path / f"model.{ending}"
     model.save(path)
     back = qckm.load_model(path)
@@ -27,6 +31,16 @@ def test_files_round_trip(model, tmp_path, rng, ending):
     assert back.facts == ({} if ending == "csv" else model.facts)
     X = rng.normal(size=(50, 3)) * 5
     np.testing.assert_array_equal(back.predict(X), model.predict(X))
+
+
+def test_a_csv_of_standardised_columns_is_a_table_and_no_model(model, tmp_path):
+    path = tmp_path / "model.csv"
+    model.save(path)
+    table = pandas.read_csv(path)
+    assert list(table) == ["cluster", "weight", "spread in units", "a", "b", "ç"]
+    np.testing.assert_array_equal(table[["a", "b", "ç"]], model.centers)
+    with pytest.raises(FileError, match=r"standardised columns, without their units: use \.json"):
+        qckm.load_model(path)
 
 
 def test_another_ending_is_refused_before_anything_is_written(model, tmp_path):
@@ -53,8 +67,6 @@ def test_to_sklearn_is_a_fitted_kmeans(model, rng):
     kmeans = model.to_sklearn()
     check_is_fitted(kmeans)
     X = rng.normal(size=(100, 3)) * 5
-    import pandas
-
     frame = pandas.DataFrame(X / model.units, columns=["a", "b", "ç"])
     np.testing.assert_array_equal(kmeans.predict(frame), model.predict(X))
 

@@ -295,18 +295,20 @@ def test_units_and_names_are_notes_that_travel(tmp_path):
     assert (bare.empty() + op.empty()).operator.feature_names == ("a", "b")
 
 
-def test_a_frame_of_other_columns_is_refused():
+def test_columns_of_a_frame_are_found_by_name_and_others_refused():
     import pandas
     import polars
     import pyarrow
 
     op = qckm.SketchOperator.draw(2, 8, scale=1.0, feature_names=["a", "b"], random_state=0)
-    right, wrong = {"a": [1.0], "b": [2.0]}, {"b": [2.0], "a": [1.0]}
+    turned, other = {"b": [2.0], "c": ["x"], "a": [1.0]}, {"a": [2.0], "c": [1.0]}
+    expected, bits = op.sketch([[1.0, 2.0]]), op.encode([[1.0, 2.0]])
     for frame in (pandas.DataFrame, polars.DataFrame, pyarrow.table):
-        assert op.sketch(frame(right)).count == 1
-        with pytest.raises(RowsError, match=r"Expected columns a, b, .* got b, a\. Select them"):
-            op.sketch(frame(wrong))
-    assert op.sketch([[1.0, 2.0]]).count == 1
+        assert op.sketch(frame(turned)) == expected
+        np.testing.assert_array_equal(op.encode(frame(turned)), bits)
+        for verb in (op.sketch, op.encode):
+            with pytest.raises(RowsError, match=r"Expected columns a, b, .* got a, c\. Is this the right operator"):
+                verb(frame(other))
 
 
 @pytest.mark.parametrize("names", [["a"], ["a", "a"], [1, 2]])

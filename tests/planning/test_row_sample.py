@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from qckm.errors import RowsError
-from qckm.planning.row_hash import canonical, hash_rows
-from qckm.planning.row_sample import RowSample
+from qckm.planning.row_sample import RowSample, canonical, hash_rows
 from qckm.planning.sampling import draw_pilot, draw_pilot_of
 from qckm.sources.opening import open_source
 

@@ -10,6 +10,7 @@ from qckm.planning import sampling
 from qckm.planning.plan import Plan, draw_operator
 from qckm.planning.sampling import draw_pilot, draw_pilot_of
 from qckm.sources.opening import open_source
+from qckm.sources.source import Position
 
 
 def write(path, values, group):
@@ -66,3 +67,36 @@ def test_no_row_is_read_where_nothing_is_left_open(tmp_path):
     plan = Plan(n_frequencies=20, scale=2.0, seed=1)
     here, there = np.zeros((5, 2)), np.full((5, 2), 9.0)
     assert draw_operator(open_source(here), plan).operator == draw_operator(open_source(there), plan).operator
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.npy"])
+def test_a_small_file_is_read_once_for_pilot_and_sketch(tmp_path, monkeypatch, name):
+    rows = np.random.default_rng(0).normal(size=(3000, 2))
+    if name == "t.parquet":
+        pq.write_table(pa.table({"a": rows[:, 0], "b": rows[:, 1]}), tmp_path / name, row_group_size=500)
+    elif name == "t.csv":
+        np.savetxt(tmp_path / name, rows, "%.17g", ",")
+    else:
+        np.save(tmp_path / name, rows)
+    source = open_source(tmp_path / name)
+    readings, read = [], type(source.tables[0]).read
+    monkeypatch.setattr(
+        type(source.tables[0]), "read", lambda self, *how: readings.append(how[1]) or read(self, *how), raising=True
+    )
+    planned = draw_operator(source, Plan(n_clusters=3))
+    assert planned.operator.sketch(source).count == 3000
+    assert readings == [0]
+    assert planned.operator.sketch(source).count == 3000  # what was held is given once
+    assert readings == [0, 0]
+
+
+def test_a_reading_that_is_given_up_costs_no_rows(monkeypatch):
+    source = open_source(np.arange(3000.0).reshape(1000, 3))
+    assert sum(len(rows) for rows in source.look(10**6)) == 1000
+    next(source.batches(batch_bytes=2400))
+    assert sum(len(batch.rows) for batch in source.batches()) == 1000
+    assert sum(len(rows) for rows in source.look(10)) == 1000  # too many to hold
+    assert not source._ahead.held
+    assert sum(len(rows) for rows in source.look(10**6)) == 1000
+    after = list(source.batches(Position(0, 600)))
+    assert sum(len(batch.rows) for batch in after) == 400

@@ -1,4 +1,4 @@
-"""One private bit a device: what is sent, what is pooled, and that nothing is biased."""
+"""One private bit per device: what is sent, what is pooled, and that nothing is biased."""
 
 import math
 import struct

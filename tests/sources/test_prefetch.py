@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from qckm.sources.prefetch import prefetch
+from qckm.sources.source import prefetch
 
 
 def test_items_come_in_order():

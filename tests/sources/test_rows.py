@@ -64,7 +64,7 @@ def test_whole_weights_become_integers():
     [
         ([1.0], "shape"),
         ([[1.0, 1.0]], "shape"),
-        ([[1.0], [1.0, 2.0]], "one sample_weight a row"),
+        ([[1.0], [1.0, 2.0]], "one sample_weight per row"),
         ([1.0, -1.0], "subtract their sketch"),
         ([1.0, np.nan], "finite"),
         (["a", "b"], "numbers"),

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from qckm.errors import RowsError, SourceError
-from qckm.sources.comments import without_comments
 from qckm.sources.opening import open_source
 from qckm.sources.raw import Peekable
+from qckm.sources.text_table import without_comments
 
 
 def rows_of(source):

@@ -6,8 +6,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from qckm.sources.parquet_footer import read_footer
-from qckm.sources.thrift import BINARY, INT32, INT64, read_bytes, read_struct, read_whole, skip, struct_of, structs_of
+from qckm.sources.parquet_footer import (
+    BINARY,
+    INT32,
+    INT64,
+    read_bytes,
+    read_footer,
+    read_struct,
+    read_whole,
+    skip,
+    struct_of,
+    structs_of,
+)
 
 NUMBER, TEXT = (INT32, read_whole), (BINARY, read_bytes)
 

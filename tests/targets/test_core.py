@@ -16,6 +16,7 @@ from qckm.kernels.compiled import _is_exact_in_float32, _kind_of
 HERE = Path(__file__).parent
 CORE = HERE.parents[1] / "src" / "qckm" / "kernels" / "core"
 N_CASES = 120
+FLOATS = "46557642bb5b11b0"  # the digest that tests/kernels/loop_threads.c prints on every CPU
 
 
 def case_bytes(op, X, order):
@@ -75,19 +76,31 @@ def cases(order):
     return struct.pack(f"{order}q", len(found)) + b"".join(found)
 
 
+def compiled(machine, driver, to):
+    """Compile a program with the core for another CPU; return it and what runs it."""
+    compiler, emulator = f"{machine}-linux-gnu-gcc", f"qemu-{machine}-static"
+    if not (shutil.which(compiler) and shutil.which(emulator)):
+        pytest.skip(f"no {compiler} or {emulator} here: make test-targets installs them")
+    sources = [str(path) for path in sorted(CORE.glob("*.c"))]
+    flags = ["-O3", "-std=gnu11", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-static", f"-I{CORE}"]
+    subprocess.run([compiler, *flags, str(driver), *sources, "-lm", "-lpthread", "-o", str(to)], check=True)
+    return emulator, str(to)
+
+
 @pytest.mark.parametrize(
     "machine, order, instructions", [("aarch64", "<", "neon"), ("aarch64", "<", "plain"), ("s390x", ">", "plain")]
 )
 def test_the_core_on_other_cpus(machine, order, instructions, tmp_path):
-    compiler, emulator = f"{machine}-linux-gnu-gcc", f"qemu-{machine}-static"
-    if not (shutil.which(compiler) and shutil.which(emulator)):
-        pytest.skip(f"no {compiler} or {emulator} here: make test-targets installs them")
-    program, data = tmp_path / "driver", tmp_path / "cases"
-    sources = [str(path) for path in sorted(CORE.glob("*.c"))]
-    flags = ["-O3", "-std=gnu11", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-static", f"-I{CORE}"]
-    subprocess.run([compiler, *flags, str(HERE / "core" / "driver.c"), *sources, "-lm", "-o", str(program)], check=True)
+    data = tmp_path / "cases"
+    program = compiled(machine, HERE / "core" / "driver.c", tmp_path / "driver")
     data.write_bytes(cases(order))
-    done = subprocess.run(
-        [emulator, str(program), str(data), instructions], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([*program, str(data), instructions], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == f"{instructions}: {N_CASES} cases, 0 wrong", done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("machine", ["aarch64", "s390x"])
+def test_loops_over_floats_on_other_cpus(machine, tmp_path):
+    """NEON, and a CPU whose bytes are in another order, give the doubles of AVX-512, AVX2 and plain code on x86."""
+    program = compiled(machine, HERE.parent / "kernels" / "loop_threads.c", tmp_path / "loops")
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, f"digest {FLOATS}"), done.stdout + done.stderr

@@ -10,30 +10,30 @@ import click
 from click.shell_completion import CompletionItem
 
 import qckm
+from qckm.cli.console import FAILED, MISUSED, print_data, remember, say, say_traceback, say_usage, say_warnings
 from qckm.cli.error_hints import hint_for, missing_hint
 from qckm.cli.stopping import ended, obey_signals
-from qckm.cli.terminal import print_data, say, say_traceback, say_usage, say_warnings
 from qckm.common.atomic import naming
 from qckm.errors import QckmError
 
 VERBS = {
-    "fit": "Find K centroids of data: sketch it in one pass, decode the sketch.",
+    "fit": "Find K centroids of data: sketch the data in one pass, then decode the sketch.",
     "sketch": "Sketch data in one pass; no row is kept.",
-    "operator": "Make one operator for many places, so that their sketches merge.",
+    "operator": "Draw the operator that many places share, so that their sketches merge.",
     "merge": "Add sketches.",
-    "privatize": "Add noise to a sketch, so that it may be published.",
-    "subtract": "Take sketches out of another: forget rows, or cut a window.",
+    "privatize": "Add noise to a sketch so that it may be published.",
+    "subtract": "Subtract sketches from another one: forget rows, or cut out a window.",
     "decode": "Find K centroids from a sketch, alone or with some rows.",
-    "choose-k": "Say how many clusters there are, from one pass over data.",
-    "drift": "Tell whether windows are alike, and what has changed.",
+    "choose-k": "Find out how many clusters there are, from one pass over the data.",
+    "drift": "Test whether windows are alike, and show what has changed.",
     "calibrate": "Weigh a sample so that it represents all the rows of a sketch.",
     "predict": "Label rows with their nearest centroid.",
-    "encode": "Turn rows into the bits a sensor would send.",
+    "encode": "Turn rows into the bits that a sensor would send.",
     "export-c": "Write an operator as C, for a sensor.",
-    "pool": "Add up such bits, or a sensor's messages, to a sketch.",
-    "collect": "Run a service that adds up what shops and sensors send, each once.",
-    "send": "Send sketches to such a service, once each, now or when it is there again.",
-    "info": "Say what is in a sketch, a model or a checkpoint.",
+    "pool": "Make a sketch of such bits, or of a sensor's messages.",
+    "collect": "Run a service that adds up what shops and sensors send.",
+    "send": "Send sketches to such a service; what cannot be sent now waits.",
+    "info": "Show what is in a sketch, a model or a checkpoint.",
     "report": "Write one HTML file that shows what was found.",
     "demo": "Make a million rows, cluster them and write a report.",
 }
@@ -49,6 +49,15 @@ Examples:
   qckm sketch day1.parquet --operator fleet.qckm -o berlin.qckm
   qckm merge berlin.qckm paris.qckm -o all.qckm
   qckm decode all.qckm -k 10 -o model.json
+"""
+
+
+EXIT_CODES = """\b
+Exit codes:
+  0  done
+  1  failed, or stopped; of `qckm drift`: there is drift
+  2  wrong use; of `qckm drift`: anything that went wrong
+  3  done, but the result is not reliable (with --strict, or QCKM_STRICT=1)
 """
 
 
@@ -88,15 +97,20 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 
 @click.group(
-    cls=Verbs, help=f"{EXAMPLES}\nK-means for data you can't store, move or re-read, from a sketch of a few kilobytes."
+    cls=Verbs,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EXIT_CODES,
+    help=f"{EXAMPLES}\nK-means for data you can't store, move or re-read, from a sketch of a few kilobytes.",
 )
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Say the version.")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version."
+)
 def cli() -> None:
     """Hold the verbs."""
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 1 failed or stopped, 2 wrong use; of questions, 0 no, 1 yes, 2 failed."""
+    """Run the command line and exit with one of the codes that `qckm --help` lists."""
     _replace_closed_streams()
     obey_signals()  # a scheduler's way to say Ctrl-C
     say_warnings()
@@ -111,8 +125,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit code."""
-    asked = (sys.argv[1:] if arguments is None else arguments)[:1]
-    failed = 2 if asked and asked[0] in ASKING else 1
+    words = sys.argv[1:] if arguments is None else arguments
+    remember(words)
+    failed = MISUSED if words[:1] and words[0] in ASKING else FAILED
     try:
         result = cli.main(arguments, prog_name="qckm", standalone_mode=False)
         with naming("standard output"):

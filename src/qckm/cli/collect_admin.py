@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import click
 
-from qckm.cli.console import Console, console_options
-from qckm.cli.output_files import write_bytes
+from qckm.cli.console import Console, console_options, show
+from qckm.cli.outputs import write_bytes
 from qckm.cli.paths import Input, Output
-from qckm.cli.terminal import show
-from qckm.collector import checking, copying, senders
+from qckm.collector import checking, parts, schema, senders, withdrawing
 from qckm.collector.database import Database, require_store
+from qckm.collector.sums import Asked
 from qckm.collector.windows import show_time
+from qckm.collector.withdrawing import Withdrawal
 from qckm.errors import CollectorError
 from qckm.sensor.signed import KEY_BYTES
 
@@ -31,14 +30,9 @@ store_option = click.option(
 )
 
 
-@contextlib.contextmanager
-def _opened(store: str) -> Iterator[Database]:
+def _opened(store: str) -> Database:
     require_store(store)
-    db = Database(store)
-    try:
-        yield db
-    finally:
-        db.close()
+    return Database(store)
 
 
 @click.group()
@@ -167,6 +161,49 @@ def revoke_device(number: int, store: str, console: Console) -> None:
     console.say(f"device {number}: revoked")
 
 
+@click.command("withdraw")
+@click.argument("part", required=False)
+@click.option("--device", type=int, help="Take out what this device sent, if it is a group of its own.")
+@click.option("--group", help="Take out what all devices of a group sent.")
+@click.option("--from", "begin", help="What was sent from this time on: 2026-11-16T05:00. [default: ever]")
+@click.option("--to", "end", help="What was sent before this time. [default: ever]")
+@store_option
+@console_options
+def withdraw(
+    part: str | None,
+    device: int | None,
+    group: str | None,
+    begin: str | None,
+    end: str | None,
+    store: str,
+    console: Console,
+) -> None:
+    """Take a PART out of its window, exactly, or what devices sent in whole windows.
+
+    \b
+    Examples:
+      qckm collect withdraw berlin/2026-11-16
+      qckm collect withdraw --group berlin --from 2026-11-16T05:00 --to 2026-11-16T09:00
+    """
+    if sum(each is not None for each in (part, device, group)) != 1:
+        raise click.UsageError("Expected a part, --device or --group.")
+    now = int(time.time())
+    with _opened(store) as db, db.writing():
+        if part is not None:
+            done = Withdrawal(parts.withdraw(db, part, schema.load_operator(db), "command line", now), 1, ())
+        else:
+            asked = Asked.parse(begin, end, group)
+            if device is not None:
+                depth = int(schema.meta(db, "group_depth") or 1)
+                done = withdrawing.withdraw_device(db, device, asked, depth, "command line", now)
+            else:
+                done = withdrawing.withdraw_group(db, asked, "command line", now)
+    for window in done.untouched:
+        console.say(f"{window}: only touched, and left as it is")
+    console.say(f"{done.rows:,} rows taken out")
+    console.print_facts({"rows": done.rows, "left_as_they_are": list(done.untouched)})
+
+
 @click.command("check")
 @store_option
 @console_options
@@ -188,7 +225,7 @@ def check(store: str, console: Console) -> int:
 def backup(file: str, store: str, console: Console) -> None:
     """Write all that a store holds at one moment to one FILE, which is a store, too. It holds the devices' keys."""
     with _opened(store) as db:
-        copied = copying.back_up(db, file)
+        copied = schema.back_up(db, file)
     console.say(f"{file}: {copied:,} rows")
 
 
@@ -198,12 +235,8 @@ def backup(file: str, store: str, console: Console) -> None:
 @console_options
 def restore(file: str, store: str, console: Console) -> None:
     """Copy a backup, or any store, to a new one: also from SQLite to PostgreSQL, when one machine is not enough."""
-    with _opened(file) as source:
-        target = Database(store)
-        try:
-            copied = copying.copy_store(source, target)
-        finally:
-            target.close()
+    with _opened(file) as source, Database(store) as target:
+        copied = schema.copy_store(source, target)
     console.say(f"{store}: {copied:,} rows")
 
 
@@ -211,7 +244,7 @@ def restore(file: str, store: str, console: Console) -> None:
 @click.option("--url", default="http://127.0.0.1:8321", show_default=True, help="The collector.")
 @click.option("--devices", type=click.IntRange(0, 100_000), default=300, show_default=True)
 @click.option("--shops", type=click.IntRange(0, 1000), default=12, show_default=True)
-@click.option("--days", type=click.IntRange(0, 7), default=7, show_default=True, help="Of the past, sent first.")
+@click.option("--days", type=click.IntRange(0, 6), default=6, show_default=True, help="Of the past, sent first.")
 @click.option("--seconds", type=click.FloatRange(0), help="Then live for so long. [default: until Ctrl-C]")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @store_option
@@ -247,4 +280,4 @@ def _show_rows(columns: tuple[str, ...], rows: list[tuple[Any, ...]], console: C
         show("  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip())
 
 
-COMMANDS = (token, device, check, backup, restore, simulate)
+COMMANDS = (token, device, withdraw, check, backup, restore, simulate)

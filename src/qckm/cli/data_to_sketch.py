@@ -9,13 +9,12 @@ from typing import Any
 
 import click
 
-from qckm.cli.console import Console, assumption_in_words, say_assumptions
+from qckm.cli.console import Console, assumption_in_words, command_again, say_assumptions
 from qckm.cli.error_hints import remarks_in_words
-from qckm.cli.invocation import command_again
 from qckm.cli.progress import Progress
 from qckm.cli.sketch_io import load_operator
 from qckm.cli.stopping import saving
-from qckm.cli.summaries import operator_facts
+from qckm.cli.summaries import data_bytes, operator_facts
 from qckm.common import atomic
 from qckm.decoding.decode import Hints
 from qckm.decoding.room import require_room
@@ -24,10 +23,11 @@ from qckm.kernels.placement import computing_on
 from qckm.planning.plan import Plan, Planned, draw_operator, require_rows
 from qckm.sketch import Sketch, SketchOperator, checkpoints
 from qckm.sketch.checkpoints import Checkpoint
-from qckm.sketch.runs import OnBad, State, states
+from qckm.sketch.runs import State, states
 from qckm.sources.opening import open_source
+from qckm.sources.rows import OnBad
 from qckm.sources.source import Source
-from qckm.sources.text_format import UNKNOWN, TextFormat
+from qckm.sources.text import UNKNOWN, TextFormat
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +211,7 @@ def _options(task: SketchTask, operator: SketchOperator | None) -> dict[str, obj
     }
 
 
-def facts_of(sketched: Sketched, n_bytes: int) -> dict[str, object]:
+def facts_of(sketched: Sketched, n_bytes: int | None) -> dict[str, object]:
     """Return what is worth knowing of a sketch that was just made."""
     sketch, operator = sketched.sketch, sketched.sketch.operator
     return {
@@ -220,8 +220,9 @@ def facts_of(sketched: Sketched, n_bytes: int) -> dict[str, object]:
         "saturated": sketch.saturated,
         "inputs": [table.label for table in sketched.source.tables][:100],
         "n_inputs": len(sketched.source.tables),
-        "data_bytes": sketched.source.n_bytes,
-        "sketch_bytes": n_bytes,
+        "file_bytes": sketched.source.n_bytes,
+        "data_bytes": data_bytes(sketch.count, operator),
+        **({} if n_bytes is None else {"sketch_bytes": n_bytes}),
         **operator_facts(operator),
         "seconds": sketched.seconds,
         **remarks_fact(sketched.remarks, sketched.source),

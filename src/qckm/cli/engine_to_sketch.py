@@ -16,9 +16,9 @@ from qckm.cli.summaries import operator_facts
 from qckm.errors import SourceError
 from qckm.planning.plan import Plan, Planned, plan_operator
 from qckm.sketch import Sketch
-from qckm.sketch.runs import OnBad
 from qckm.sources.opening import require_files_once
 from qckm.sources.remote import public_name
+from qckm.sources.rows import OnBad
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,13 @@ import click
 from click.shell_completion import CompletionItem
 
 from qckm.cli import completion
-from qckm.cli.paths import Input
+from qckm.cli.paths import Input, OneFile
 from qckm.errors import OperatorError, SourceError
 from qckm.kernels.placement import parse_device
 from qckm.operator.laws import LAWS
 from qckm.operator.signatures import SIGNATURES
-from qckm.sources.text_format import TextFormat
+from qckm.sources.table import AllBut
+from qckm.sources.text import TextFormat
 
 _MOST_NUMBERS = 200
 
@@ -149,15 +150,32 @@ def together(_: click.Context, __: click.Parameter, given: tuple[tuple[str, ...]
     return tuple(name for names in given for name in names) or None
 
 
-columns_option = click.option(
-    "--columns",
-    "-c",
-    type=ColumnNames(),
-    multiple=True,
-    callback=together,
-    help="Columns to read, by name, or by position (0,1,…) where none has that name; may be given several times. "
-    "[default: the operator's or model's, or all]",
-)
+def columns_option(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a verb the columns to read, or those to leave out, as one argument `columns`."""
+
+    @click.option(
+        "--columns",
+        "-c",
+        type=ColumnNames(),
+        multiple=True,
+        callback=together,
+        help="Columns to read, by name, or by position (0,1,…) where none has that name; may be given several times. "
+        "[default: the operator's or model's, or all]",
+    )
+    @click.option(
+        "--exclude",
+        type=ColumnNames(),
+        multiple=True,
+        callback=together,
+        help="Columns to leave out; all others are read.",
+    )
+    @functools.wraps(verb)
+    def with_columns(*, columns: tuple[str, ...] | None, exclude: tuple[str, ...] | None, **arguments: Any) -> Any:
+        if columns and exclude:
+            raise click.UsageError("Give --columns, those to read, or --exclude, those to leave out.")
+        return verb(columns=AllBut(exclude) if exclude else columns, **arguments)
+
+    return with_columns
 
 
 def text_options(verb: Callable[..., Any]) -> Callable[..., Any]:
@@ -178,7 +196,7 @@ def text_options(verb: Callable[..., Any]) -> Callable[..., Any]:
     )
     @click.option(
         "--comment",
-        help="Pass over lines of a CSV that begin with this character, such as '#'.",
+        help="Skip lines of a CSV that begin with this character, such as '#'.",
         shell_complete=completion.one_of(**{"#": "as in shells", "%": "as in TeX"}),
     )
     @functools.wraps(verb)
@@ -206,16 +224,15 @@ column_options = _chain(
     ),
 )
 
-data_options = _chain(
-    column_options,
-    click.option(
-        "--on-bad",
-        type=click.Choice(["error", "skip"]),
-        default="error",
-        show_default=True,
-        help="Rows with a null, NaN or infinity: stop and name the first, or leave them out and count them.",
-    ),
+bad_option = click.option(
+    "--on-bad",
+    type=click.Choice(["error", "skip"]),
+    default="error",
+    show_default=True,
+    help="Rows with a null, NaN or infinity: stop and name the first, or skip and count them.",
 )
+
+data_options = _chain(column_options, bad_option)
 
 plan_options = _chain(
     click.option("--scale", type=Scale(min=0, min_open=True), help="Kernel length. [default: by a pilot]"),
@@ -249,7 +266,7 @@ operator_options = click.option(
     "--operator",
     "--like",
     "operator_file",
-    type=Input(),
+    type=OneFile(),
     help="Use the operator of this .qckm file: sketches of one operator merge.",
 )
 
@@ -291,4 +308,7 @@ engine_options = _chain(
     click.option("--address", help="Where its scheduler or master is. [default: a cluster of this machine's cores]"),
 )
 
-clusters_option = click.option("--clusters", "-k", type=Whole(min=1), required=True, help="How many: K.")
+
+def clusters_option(required: bool = True, help: str = "How many clusters to find: K.") -> Decorator:
+    """Give a verb the number of clusters."""
+    return click.option("--clusters", "-k", "--k", "clusters", type=Whole(min=1), required=required, help=help)

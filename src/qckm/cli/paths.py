@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import itertools
 import os
+import shlex
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
@@ -21,6 +23,36 @@ class Input(click.Path):
 
     def __init__(self) -> None:
         super().__init__(readable=False, allow_dash=True)
+
+
+class OneFile(Input):
+    """One file that is read; a pattern stands for it if no other file matches."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the file that a pattern stands for."""
+        if isinstance(value, str) and not _is_stream(value) and glob.has_magic(value) and not os.path.exists(value):
+            found = paths_of(value)
+            if len(found) != 1:
+                sketches = len(found) > 1 and all(name.endswith(".qckm") for name in found)
+                remedy = f" Merge them: qckm merge {shlex.quote(value)} -o all.qckm" if sketches else ""
+                self.fail(f"expected one file, got {len(found)} of the pattern {value!r}.{remedy}", param, ctx)
+            value = found[0]
+        return super().convert(value, param, ctx)
+
+
+def sketch_files(_: click.Context, param: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the files that names, folders and patterns of sketches stand for, in their order."""
+    found: list[str] = []
+    for path in given:
+        files = [path]
+        if os.path.isdir(path):
+            files = sorted(glob.glob(os.path.join(glob.escape(path), "*.qckm")))
+        elif not _is_stream(path):
+            files = paths_of(path)
+        if not files:
+            raise click.UsageError(f"{path}: expected sketches, found no file that matches.")
+        found += files
+    return tuple(found)
 
 
 class Output(click.Path):

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from qckm.cli.console import Console
+from qckm.errors import CollectorError, QckmError
 
 if TYPE_CHECKING:
-    from qckm.collector.client import Outbox
+    from qckm.collector.client import Letter, Outbox
 
 outbox_option = click.option(
     "--outbox", type=click.Path(file_okay=False), help="Where sketches wait. [default: ~/.local/state/qckm/outbox]"
@@ -34,10 +35,12 @@ def require_part(url: str | None, part: str | None) -> None:
 
 
 def send_part(url: str, part: str, data: bytes, outbox: str | None, replace: bool, console: Console) -> None:
-    """Send what waits, then this; what does not arrive waits for the next time, and is an error now."""
+    """Send what waits for the same collector, then this; what does not arrive waits for the next time."""
     box = open_outbox(outbox)
     own = box.add(url, part, data, replace)
-    send_waiting(box, console, own)
+    # The token is that of this collector, and no other's.
+    others = [letter for letter in box.waiting() if letter.url == url and letter.path != own.path]
+    send_letters([*others, own], box, console)
 
 
 def open_outbox(folder: str | None) -> Outbox:
@@ -47,22 +50,26 @@ def open_outbox(folder: str | None) -> Outbox:
     return client.Outbox(Path(folder) if folder else client.default_outbox())
 
 
-def send_waiting(box: Outbox, console: Console, last: Path | None = None) -> int:
-    """Send all that waits in an outbox, one of them last; return how many have arrived."""
-    from qckm.collector.client import Unreachable
+def send_letters(letters: list[Letter], box: Outbox, console: Console) -> int:
+    """Send some letters of an outbox; return how many have arrived. The first that has not is an error, at the end."""
+    from qckm.collector.client import Undelivered
 
-    notes = [note for note in box.waiting() if note != last] + ([] if last is None else [last])
-    failed = None
+    failed: QckmError | None = None
+    silent: set[str] = set()
     arrived = 0
-    for note in notes:
+    for letter in letters:
         try:
-            told = box.send(note, tries=1 if failed else 6)
-        except Unreachable as error:
+            told = letter.send(tries=1 if letter.url in silent else 6)
+            console.say(f"{told['part']}: {told['outcome']}, {told['rows']:,} rows")
+            arrived += 1
+        except Undelivered as error:
             failed = failed or error
-            continue
-        console.say(f"{told['part']}: {told['outcome']}, {told['rows']:,} rows")
-        arrived += 1
+            silent.add(letter.url)
+        except CollectorError as error:
+            kept = letter.set_aside()
+            failed = failed or error.within(f"{letter.part} was refused, and is kept as {kept}")
+    if silent:
+        console.say(f"{len(box.waiting())} sketch(es) wait in {box.folder}; `qckm send` sends them again")
     if failed:
-        left = len(box.waiting())
-        raise failed.within(f"{left} sketch(es) wait in {box.folder}; `qckm send` sends them again")
+        raise failed
     return arrived

@@ -8,14 +8,17 @@ from collections.abc import Callable, Sequence
 
 import click
 
+from qckm import models
 from qckm.cli.console import Console
-from qckm.cli.output_files import updating, write_bytes
+from qckm.cli.outputs import updating, write_bytes
 from qckm.cli.summaries import summary
 from qckm.common import foreign_files
-from qckm.common.digest import sha256
+from qckm.common.arrays import sha256
 from qckm.errors import QckmError
+from qckm.models import Model, read_model
 from qckm.sketch import Sketch, SketchOperator, files
 from qckm.sketch.sections import VERSION
+from qckm.sources.remote import public_name
 
 parts_option = click.option(
     "--parts/--no-parts",
@@ -33,11 +36,21 @@ def load_operator(path: str) -> SketchOperator:
 
 def read_sketch(path: str) -> Sketch:
     """Read a sketch file, what a collector answers to a URL, or standard input for "-"."""
-    return parse_sketch(read_data(path), "standard input" if path == "-" else path)
+    return parse_sketch(read_data(path), label_of(path))
+
+
+def load_model(path: str) -> Model:
+    """Read a model file, or what a collector answers to a URL."""
+    return read_model(read_data(path), label_of(path)) if is_collector_url(path) else models.load_model(path)
+
+
+def label_of(path: str) -> str:
+    """Return how a file is called in messages: of a URL no more than may be seen."""
+    return "standard input" if path == "-" else public_name(path)
 
 
 def read_data(path: str) -> bytes:
-    """Return the bytes of such a sketch."""
+    """Return the bytes of such a file."""
     if is_collector_url(path):
         from qckm.collector import client  # what speaks HTTP takes its time to import
 
@@ -46,7 +59,7 @@ def read_data(path: str) -> bytes:
 
 
 def is_collector_url(path: str) -> bool:
-    """Whether a sketch is to be asked for rather than read."""
+    """Whether a sketch or a model is to be asked for rather than read."""
     return path.startswith(("http://", "https://"))
 
 
@@ -91,7 +104,7 @@ def fold(
     repeated: list[tuple[str, str]] = []
     with updating(target, console) as write:
         for path in paths:
-            data, label = (piped, "standard input") if path == "-" else (read_data(path), path)
+            data, label = (piped if path == "-" else read_data(path)), label_of(path)
             part = parse_sketch(data, label)
             if files.version_of(data) < VERSION:
                 older.append(label)
@@ -110,13 +123,13 @@ def fold(
         data = files.dumps(total)
         write(data)
     for first, second in repeated:
-        console.say(f"warning: {first} and {second} have the same content: were the same rows counted twice? {_NAMES}")
+        console.warn(f"{first} and {second} have the same content: were the same rows counted twice? {_NAMES}")
     if older:
         console.say(
             f"{older[0]} is of an older file version; {'the output' if target == '-' else target} is of version "
             f"{VERSION}, which older qckm cannot read"
         )
-    console.say(f"{target if target != '-' else 'sketch'}: {summary(total, len(data), None)}")
+    console.say(f"{target if target != '-' else 'sketch'}: {summary(total, len(data))}")
     facts = {"output": target, "rows": total.count, "skipped": total.skipped, "parts": len(total.parts)}
     console.print_facts({**facts, "sketch_bytes": len(data)})
 

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import click
 
-from qckm.cli import decode_progress
-from qckm.cli.console import Console
+from qckm.cli import progress
+from qckm.cli.console import DONE, DOUBTFUL, FAILED, Console
 from qckm.cli.error_hints import remarks_in_words
-from qckm.cli.output_files import write_bytes
+from qckm.cli.outputs import write_bytes
 from qckm.cli.summaries import columns_in_words, counted
 from qckm.common.text import format_duration
 from qckm.decoding.decode import CUT_SHORT, DECODERS, POOR_FIT, Clustering, Hints, decode_hinted
@@ -46,13 +46,13 @@ def decode_sketch(
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorFitWarning)  # said in the tool's own voice
-        with decode_progress.watched(console, stoppable=decoder != "clompr"):
+        with progress.watched(console, stoppable=decoder != "clompr"):
             found = decode_hinted(sketch, n_clusters, hints, decoder=decoder, n_init=n_init, random_state=seed)
     found = replace(found, remarks=_joined(found.remarks, remarks, names_of(sketch)))
     if found.converged is False:
-        console.say(f"warning: {POOR_FIT}")
+        console.warn(POOR_FIT)
     for remark in remarks_in_words(found.remarks):
-        console.say(f"warning: {remark}")
+        console.warn(remark)
     return found, time.perf_counter() - began
 
 
@@ -75,10 +75,10 @@ def fit_sketch(
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorFitWarning)  # said in the tool's own voice
-        with decode_progress.watched(console, stoppable=False):
+        with progress.watched(console, stoppable=False):
             found = fit_mixture(sketch, n_components, covariance_type, hints, n_init, seed)
     if not found.converged:
-        console.say(f"warning: {POOR_MIXTURE}")
+        console.warn(POOR_MIXTURE)
     return found, time.perf_counter() - began
 
 
@@ -101,9 +101,11 @@ def _inertia(clustering: Clustering) -> dict[str, object]:
     return {"inertia_estimate": clustering.inertia, "inertia_error": clustering.inertia_error}
 
 
-def exit_code(fitted: Clustering | FittedMixture) -> int:
-    """Return 1 for what was written after Ctrl-C, the best so far; else 0."""
-    return int(isinstance(fitted, Clustering) and CUT_SHORT in fitted.remarks)
+def exit_code(fitted: Clustering | FittedMixture, strict: bool) -> int:
+    """Return how a run ends: failed after Ctrl-C, where the best so far is written; doubtful where that matters."""
+    if isinstance(fitted, Clustering) and CUT_SHORT in fitted.remarks:
+        return FAILED
+    return DOUBTFUL if strict and not fitted.converged else DONE
 
 
 def verdict(fitted: Clustering | FittedMixture) -> str:
@@ -143,6 +145,9 @@ def say_found(
 
 def write_model(model: Model, output: str, console: Console) -> None:
     """Write the model to a file; to stdout as JSON if that is asked for or it is a mixture, else as CSV."""
+    as_csv = output.lower().endswith(".csv") or (output == "-" and not console.json and model.covariances is None)
+    if as_csv and (model.units != 1).any():
+        console.say("a CSV has no place for the units of standardised columns: to label rows, write .json")
     if output != "-":
         write_bytes(output, writer_for(output)(model))
     elif not console.json:

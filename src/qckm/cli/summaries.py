@@ -19,7 +19,7 @@ def remark(sketch: Sketch, console: Console) -> None:
     if sketch.skipped:
         console.say(f"skipped {counted(sketch.skipped, 'bad row')}")
     if sketch.saturated:
-        console.say(f"warning: {_clipped(sketch)}")
+        console.warn(_clipped(sketch))
 
 
 def _clipped(sketch: Sketch) -> str:
@@ -98,12 +98,17 @@ def operator_facts(operator: SketchOperator) -> dict[str, object]:
     }
 
 
-def summary(sketch: Sketch, n_bytes: int, source_bytes: int | None) -> str:
-    """Return one line about a sketch."""
-    shrunk = (
-        f", {source_bytes / n_bytes:,.0f} times less than the data"
-        if source_bytes and source_bytes >= 2 * n_bytes
-        else ""
-    )
+def data_bytes(rows: float, operator: SketchOperator) -> float:
+    """Return the size of the numbers that were sketched, as float64: whatever else their files hold."""
+    return 8 * rows * operator.n_features
+
+
+def summary(sketch: Sketch, n_bytes: int | None = None) -> str:
+    """Return one line about a sketch, with its size where it was written."""
     of = columns_in_words(sketch.operator.feature_names, sketch.operator.n_features)
-    return f"{counted(sketch.count, 'row')}, {of}, in {format_bytes(n_bytes)}{shrunk}"
+    words = f"{counted(sketch.count, 'row')}, {of}"
+    if n_bytes is None:
+        return words
+    times = data_bytes(sketch.count, sketch.operator) / n_bytes
+    shrunk = f", {times:,.0f} times less than these columns as float64" if times >= 2 else ""
+    return f"{words}, in {format_bytes(n_bytes)}{shrunk}"

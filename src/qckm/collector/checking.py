@@ -9,7 +9,8 @@ import numpy as np
 
 from qckm.collector import parts, schema
 from qckm.collector.database import Database
-from qckm.collector.windows import Cell, show_time
+from qckm.collector.message_sums import DEVICES
+from qckm.collector.windows import OF_CELL, Cell, show_time
 from qckm.errors import QckmError
 from qckm.sketch import Sketch, SketchOperator, files
 from qckm.sketch.bounds import unknown
@@ -32,14 +33,9 @@ def _check_parts(db: Database, operator: SketchOperator) -> Iterator[str]:
     }
     closed = {Cell(*row) for row in db.rows("SELECT DISTINCT grp, start, span FROM parts WHERE state = 'closed'")}
     for cell in sorted(cells):
-        key = (cell.group, cell.start, cell.span)
         where = f"{cell.group}, {show_time(cell.start)}"
-        found = db.one("SELECT rows, sketch FROM part_sums WHERE grp = ? AND start = ? AND span = ?", key)
-        told = db.one(
-            "SELECT coalesce(sum(rows), 0) FROM parts "
-            "WHERE grp = ? AND start = ? AND span = ? AND state <> 'withdrawn'",
-            key,
-        )
+        found = db.one(f"SELECT rows, sketch FROM part_sums WHERE {OF_CELL}", cell)
+        told = db.one(f"SELECT coalesce(sum(rows), 0) FROM parts WHERE {OF_CELL} AND state <> 'withdrawn'", cell)
         rows = 0 if found is None else int(found[0])
         expected = int(told[0]) if told else 0
         forgotten = found is None and cell in closed  # windows may be kept less long than names
@@ -57,12 +53,10 @@ def _check_parts(db: Database, operator: SketchOperator) -> Iterator[str]:
 
 
 def _check_messages(db: Database, operator: SketchOperator) -> Iterator[str]:
-    for grp, start, _, rows, saturated, total in db.rows(
-        "SELECT grp, start, span, rows, saturated, total FROM device_sums"
-    ):
+    for (grp, start, _), (rows, saturated, *sums) in DEVICES.read(db, "1 = 1", ()).items():
         try:
-            sums = np.frombuffer(bytes(total), "<i8").astype(np.int64)
-            Sketch(operator, sums, rows, saturated, unknown(operator.n_features)).require_consistent()
+            total = np.array(sums, np.int64)
+            Sketch(operator, total, int(rows), int(saturated), unknown(operator.n_features)).require_consistent()
         except (QckmError, ValueError) as error:
             yield f"{grp}, {show_time(start)}: messages: {error}"
     kept = db.one("SELECT coalesce(sum(rows), 0) FROM device_sums")

@@ -1,12 +1,14 @@
 """The sender's side, without a server's libraries: requests that are tried again, and an outbox for when all fails.
 
-An outbox is a folder. A sketch is put there, under the name of its part, before it is sent, and removed when the
-collector has said that it is on its disk. What is left is sent by the next run, whichever part that one is about.
+An outbox is a folder. A sketch is put there before it is sent, and removed when the collector has said that it is on
+its disk. What is left is sent by the next run, whichever part that one is about.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import http.client
 import json
 import os
 import random
@@ -20,16 +22,20 @@ from typing import Any
 
 from qckm.common.atomic import write_atomically
 from qckm.errors import CollectorError
+from qckm.sources.remote import public_name
 
 TOKEN = "QCKM_TOKEN"
 _SECONDS = 60
-# Answers after which the same request may succeed later.
+# Answers after which the same request may succeed: with another token, or later.
+_OTHER_TOKEN = (401, 403)
 _LATER = (408, 425, 429, 500, 502, 503, 504)
 _LONGEST_WAIT = 30.0
+# Of an answer: a sketch that is larger does not come from a collector.
+_MOST_BYTES = 1 << 30
 
 
-class Unreachable(CollectorError):
-    """A collector that did not answer, or not as it should: what was sent is to be sent again."""
+class Undelivered(CollectorError):
+    """A collector that did not answer, or not to this token: what was sent is to be sent again."""
 
 
 @dataclass(frozen=True)
@@ -82,80 +88,110 @@ def fetch(url: str, method: str = "GET", data: bytes | None = None, token: str |
     """Make a request to a collector until it is answered."""
     secret = token or os.environ.get(TOKEN)
     if not secret:
-        raise CollectorError(
-            f"Expected a token for {_place(url)}: set {TOKEN} to what `qckm collect token create` said."
-        )
-    for attempt in range(tries):
-        if attempt:
-            # Twice as long each time, and not all senders at once.
-            time.sleep(min(_LONGEST_WAIT, 0.25 * 2**attempt) * random.uniform(0.5, 1.0))
-        request = urllib.request.Request(url, data, {"Authorization": f"Bearer {secret}"}, method=method)
-        try:
-            with _OPENER.open(request, timeout=_SECONDS) as answer:
-                body: bytes = answer.read()
-                return body
-        except urllib.error.HTTPError as error:
-            words = _words_of(error)
-            if error.code not in _LATER:
-                raise CollectorError(f"{_place(url)}: {words}") from error
-        except (OSError, urllib.error.URLError) as error:
-            words = str(getattr(error, "reason", error))
-    raise Unreachable(f"{_place(url)}: {words} Tried {tries} times.")
+        raise Undelivered(f"Expected a token for {_place(url)}: set {TOKEN} to what `qckm collect token create` said.")
+    return _ask(url, method, data, {"Authorization": f"Bearer {secret}"}, tries)
 
 
 def post(url: str, data: bytes) -> None:
     """Tell somebody something, as JSON, three times if need be; whoever it is has not asked for a token."""
-    for attempt in range(3):
-        time.sleep(attempt)
-        request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method="POST")
+    _ask(url, "POST", data, {"Content-Type": "application/json"}, 3)
+
+
+def _ask(url: str, method: str, data: bytes | None, headers: dict[str, str], tries: int) -> bytes:
+    asked_for = 0.0  # how long the server wants us to wait
+    for attempt in range(tries):
+        if attempt:
+            # Twice as long each time, and not all senders at once.
+            time.sleep(min(_LONGEST_WAIT, max(asked_for, 0.125 * 2**attempt) * random.uniform(1, 2)))
+        request = urllib.request.Request(url, data, headers, method=method)
         try:
-            with _OPENER.open(request, timeout=10):
-                return
-        except OSError as error:
-            words = str(getattr(error, "reason", error))
-    raise Unreachable(f"{_place(url)}: {words}")
+            with _OPENER.open(request, timeout=_SECONDS) as answer:
+                body: bytes = answer.read(_MOST_BYTES + 1)
+                if len(body) > _MOST_BYTES:
+                    raise CollectorError(
+                        f"{_place(url)}: expected an answer of at most {_MOST_BYTES:,} bytes, got more."
+                    )
+                if answer.length:
+                    raise http.client.IncompleteRead(body, answer.length)
+                return body
+        except urllib.error.HTTPError as error:
+            words = _words_of(error)
+            if error.code not in _LATER:
+                raise (Undelivered if error.code in _OTHER_TOKEN else CollectorError)(
+                    f"{_place(url)}: {words}"
+                ) from error
+            after = error.headers.get("Retry-After", "")
+            asked_for = float(after) if after.isdigit() else 0.0
+        except (OSError, http.client.HTTPException) as error:  # the second: an answer that ends in the middle
+            words, asked_for = str(getattr(error, "reason", error)) or repr(error), 0.0
+    raise Undelivered(f"{_place(url)}: {words} Tried {tries} times.")
 
 
 def _words_of(error: urllib.error.HTTPError) -> str:
     try:
         return str(json.loads(error.read(1 << 16))["error"])
-    except (ValueError, KeyError, TypeError, OSError):
+    except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
         return f"HTTP {error.code}."
 
 
 def _place(url: str) -> str:
-    return urllib.parse.urlsplit(url).netloc
+    return urllib.parse.urlsplit(public_name(url)).netloc
+
+
+@dataclass(frozen=True)
+class Letter:
+    """A sketch in an outbox: one file, a line of JSON and the sketch. Its name follows from what it holds."""
+
+    path: Path
+    url: str
+    part: str
+    replace: bool
+    data: bytes
+
+    @classmethod
+    def read(cls, path: Path) -> Letter:
+        """Read one that waits."""
+        head, _, data = path.read_bytes().partition(b"\n")
+        try:
+            return cls(path, data=data, **json.loads(head))
+        except (ValueError, TypeError) as error:
+            raise CollectorError(f"{path}: expected a sketch that waits to be sent: remove it.") from error
+
+    def send(self, tries: int = 6) -> dict[str, Any]:
+        """Send it, and forget it when it has arrived."""
+        answer = Client(self.url, tries=tries).put_part(self.part, self.data, self.replace)
+        self.path.unlink(missing_ok=True)  # another run may have sent it as well
+        return answer
+
+    def set_aside(self) -> Path:
+        """Keep one that was refused where it is not sent again: nothing is lost, and nothing waits behind it."""
+        kept = self.path.with_suffix(".refused.qckm")
+        write_atomically(kept, self.data)
+        self.path.unlink(missing_ok=True)
+        return kept
 
 
 @dataclass(frozen=True)
 class Outbox:
-    """Sketches that are on their way to one collector."""
+    """Sketches that are on their way."""
 
     folder: Path
 
-    def add(self, url: str, part: str, data: bytes, replace: bool = False) -> Path:
+    def add(self, url: str, part: str, data: bytes, replace: bool = False) -> Letter:
         """Keep a sketch until it has arrived; the folder survives whatever happens to this process."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        name = hashlib.sha256(f"{url} {part}".encode()).hexdigest()[:16]
-        sketch, note = self.folder / f"{name}.qckm", self.folder / f"{name}.json"
-        write_atomically(sketch, data)
-        # The note comes last: without it, nothing is sent.
-        write_atomically(note, json.dumps({"url": url, "part": part, "replace": replace}).encode())
-        return note
+        head = json.dumps({"url": url, "part": part, "replace": replace}).encode()
+        path = self.folder / f"{hashlib.sha256(head + data).hexdigest()[:16]}.letter"
+        write_atomically(path, head + b"\n" + data)
+        return Letter(path, url, part, replace, data)
 
-    def waiting(self) -> list[Path]:
-        """Return the notes of what has not arrived, the oldest first."""
-        notes = self.folder.glob("*.json") if self.folder.is_dir() else []
-        return sorted(notes, key=lambda note: (note.stat().st_mtime, note.name))
-
-    def send(self, note: Path, tries: int = 6) -> dict[str, Any]:
-        """Send one, and forget it when it has arrived. One that is refused stays: nothing is lost in silence."""
-        told = json.loads(note.read_bytes())
-        sketch = note.with_suffix(".qckm")
-        answer = Client(told["url"], tries=tries).put_part(told["part"], sketch.read_bytes(), told["replace"])
-        note.unlink()
-        sketch.unlink(missing_ok=True)
-        return answer
+    def waiting(self) -> list[Letter]:
+        """Return what has not arrived, the oldest first."""
+        found = []
+        for path in self.folder.glob("*.letter"):
+            with contextlib.suppress(FileNotFoundError):  # another run has just sent it
+                found.append((path.stat().st_mtime_ns, path.name, Letter.read(path)))
+        return [letter for _, _, letter in sorted(found, key=lambda each: each[:2])]
 
 
 def default_outbox() -> Path:

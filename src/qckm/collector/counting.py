@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from qckm.collector import replay
 from qckm.collector.database import Database
+from qckm.collector.message_sums import DEVICES, REPORTS, TABLES, Key, Table, Vector
 from qckm.collector.messages import Arrival
 from qckm.collector.refusals import Reason
 from qckm.collector.replay import BLOCK, Boot
 from qckm.collector.settings import Settings
-from qckm.collector.windows import Cell
 
 # Of values in one statement: PostgreSQL takes 65535, SQLite 32766.
 _MOST_KEYS = 5000
 # Whether a message was new, or why it was refused.
 Outcome = bool | Reason
-
-
-@dataclass
-class _Sum:
-    rows: int = 0
-    saturated: int = 0
-    total: npt.NDArray[np.int64] | None = None
-
-    def add(self, arrival: Arrival) -> None:
-        self.rows += arrival.rows
-        self.saturated += arrival.saturated
-        if arrival.total is not None:
-            self.total = arrival.total.copy() if self.total is None else np.add(self.total, arrival.total, self.total)
 
 
 @dataclass
@@ -57,24 +42,31 @@ def count_messages(db: Database, arrivals: Sequence[Arrival], settings: Settings
     Rows are locked in one order by everybody: devices, then sums, each by their keys.
     """
     devices = _look_up(db, arrivals)
-    sums: defaultdict[Cell, _Sum] = defaultdict(_Sum)
-    reports: defaultdict[tuple[Cell, int, int], _Sum] = defaultdict(_Sum)
+    sums: dict[Table, dict[Key, Vector]] = {table: {} for table in TABLES}
     outcomes: list[Outcome] = []
     for arrival in arrivals:
         device = devices.get(arrival.device)
         outcome = Reason.UNKNOWN_DEVICE if device is None else _judge(device, arrival, settings)
         outcomes.append(outcome)
         if outcome is True and arrival.rows:
-            if arrival.setting is None:
-                sums[arrival.cell].add(arrival)
-            else:
-                reports[arrival.cell, *arrival.setting].add(arrival)
+            _add(sums, arrival)
     _remember(db, devices, now)
-    _add_sums(db, "device_sums", ("rows", "saturated"), {_key(cell): sum for cell, sum in sums.items()})
-    _add_sums(
-        db, "report_sums", ("reports",), {(*_key(cell), kept, bits): sum for (cell, kept, bits), sum in reports.items()}
-    )
+    for table, added in sums.items():
+        table.add(db, added)
     return outcomes
+
+
+def _add(sums: dict[Table, dict[Key, Vector]], arrival: Arrival) -> None:
+    assert arrival.total is not None  # there are rows
+    table = DEVICES if arrival.setting is None else REPORTS
+    key = (*arrival.cell, *(arrival.setting or ()))
+    counts = (arrival.rows, arrival.saturated)[: len(table.counts)]
+    total = sums[table].get(key)
+    if total is None:
+        sums[table][key] = np.concatenate([np.array(counts, np.int64), arrival.total])
+    else:
+        total[: len(counts)] += counts
+        total[len(counts) :] += arrival.total
 
 
 def _judge(device: _Seen, arrival: Arrival, settings: Settings) -> Outcome:
@@ -156,34 +148,6 @@ def _remember(db: Database, devices: dict[int, _Seen], now: int) -> None:
     )
     db.many("DELETE FROM seen WHERE device = ? AND boot = ?", old_boots)
     db.many("DELETE FROM boots WHERE device = ? AND boot = ?", old_boots)
-
-
-def _key(cell: Cell) -> tuple[Any, ...]:
-    return cell.group, cell.start, cell.span
-
-
-def _add_sums(db: Database, table: str, counts: tuple[str, ...], sums: dict[tuple[Any, ...], _Sum]) -> None:
-    """Add sums to those of a table; its key is that of the sums, and `rows` and `saturated` are under these names."""
-    keys = ("grp", "start", "span", "kept", "bits")[: 3 if table == "device_sums" else 5]
-    match = " AND ".join(f"{name} = ?" for name in keys)
-    columns = (*keys, *counts, "total")
-    for key in sorted(sums):
-        added = sums[key]
-        assert added.total is not None  # there are rows
-        numbers = [added.rows, added.saturated][: len(counts)]
-        zero = [*key, *([0] * len(counts)), bytes(added.total.nbytes)]
-        db.execute(
-            f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}) "
-            f"ON CONFLICT ({', '.join(keys)}) DO NOTHING",
-            zero,
-        )
-        found = db.one(f"SELECT total FROM {table} WHERE {match}{db.for_update}", key)
-        assert found is not None
-        total = np.frombuffer(bytes(found[0]), "<i8") + added.total
-        sets = ", ".join(f"{name} = {name} + ?" for name in counts)
-        db.execute(
-            f"UPDATE {table} SET {sets}, total = ? WHERE {match}", [*numbers, total.astype("<i8").tobytes(), *key]
-        )
 
 
 def _pieces(keys: Sequence[Any]) -> Iterable[Sequence[Any]]:

@@ -31,6 +31,12 @@ class Database:
         self._connection: Any = None
         self._within = False  # a transaction
 
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Close the connection; the next statement opens another one."""
         if self._connection is not None:
@@ -76,6 +82,20 @@ class Database:
             raise
         finally:
             self._within = False
+
+    def lock(self, *tables: str) -> None:
+        """Let nobody else change some tables before the transaction ends: rows that appear meanwhile are not seen."""
+        if self.is_postgresql:
+            self._run(f"LOCK TABLE {', '.join(tables)} IN SHARE ROW EXCLUSIVE MODE")
+
+    def stream(self, sql: str, most: int) -> Iterator[list[Row]]:
+        """Yield what a query gives in pieces, within a transaction: it may be more than fits in memory."""
+        with self._errors():
+            cursor = self._open().cursor("stream") if self.is_postgresql else self._open().cursor()
+            cursor.execute(sql)
+            while piece := cursor.fetchmany(most):
+                yield piece
+            cursor.close()
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         """Return what a query gives."""

@@ -18,6 +18,7 @@ from qckm.collector.settings import Settings
 from qckm.errors import QckmError
 
 log = logging.getLogger("qckm.collector")
+_FAULT = "A fault of the collector's: see its log."
 
 
 @dataclass(eq=False)
@@ -95,9 +96,7 @@ class Committer:
             try:
                 results = await loop.run_in_executor(self._thread, self._write, batch)
             except Exception as error:
-                failure = (
-                    error if isinstance(error, Unavailable) else Unavailable("A fault of the collector's: see its log.")
-                )
+                failure = error if isinstance(error, Unavailable) else Unavailable(_FAULT)
                 log.error("commit failed", extra={"error": str(error)}, exc_info=failure is not error)
                 results = [failure] * len(batch)
             self.observe(time.perf_counter() - began, sum(len(waiting.arrivals) for waiting in batch))
@@ -128,4 +127,7 @@ class Committer:
                         raise
                     except QckmError as error:
                         results[id(waiting)] = error
+                    except Exception:  # of one job: the others must not wait for it to be understood
+                        log.exception("a fault in a job")
+                        results[id(waiting)] = Unavailable(_FAULT)
         return [results.get(id(waiting), []) for waiting in batch]

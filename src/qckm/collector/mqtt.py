@@ -75,7 +75,8 @@ class Subscriber:
     def __init__(self, broker: Broker, service: Service, name: str) -> None:
         self.broker, self.service = broker, service
         self._loop = asyncio.get_running_loop()
-        self._waiting: list[MQTTMessage] = []
+        self._waiting: list[tuple[int, MQTTMessage]] = []
+        self._line = 0  # which connection it is: numbers of messages mean something within one only
         self._wake = asyncio.Event()
         client_id = f"qckm-{socket.gethostname()}-{name}"
         # Nothing is acknowledged before we say so.
@@ -115,6 +116,7 @@ class Subscriber:
         if reason.is_failure:
             log.warning("the broker refuses", extra={"reason": str(reason)})
             return
+        self._line += 1
         # Of several collectors, one gets each message.
         client.subscribe(f"$share/qckm/{self.broker.topic}/messages/#", qos=1)
         self._loop.call_soon_threadsafe(self._connected, 1)
@@ -123,7 +125,7 @@ class Subscriber:
         self._loop.call_soon_threadsafe(self._connected, 0)
 
     def _on_message(self, _: Client, __: Any, message: MQTTMessage) -> None:
-        self._loop.call_soon_threadsafe(self._take, message)
+        self._loop.call_soon_threadsafe(self._take, self._line, message)
 
     def _connected(self, is_connected: int) -> None:
         self.service.metrics.mqtt.set(is_connected)
@@ -132,8 +134,8 @@ class Subscriber:
             # The broker sends them again; what has been counted by then is known.
             self._waiting.clear()
 
-    def _take(self, message: MQTTMessage) -> None:
-        self._waiting.append(message)
+    def _take(self, line: int, message: MQTTMessage) -> None:
+        self._waiting.append((line, message))
         self._wake.set()
 
     async def _run(self) -> None:
@@ -148,9 +150,9 @@ class Subscriber:
                 except Exception:
                     log.exception("a fault in what came from the broker")
 
-    async def _count(self, batch: list[MQTTMessage]) -> None:
+    async def _count(self, batch: list[tuple[int, MQTTMessage]]) -> None:
         checked: list[Arrival | Refused] = []
-        for message in batch:
+        for _, message in batch:
             if len(message.payload) > self.service.settings.most_body:
                 refused = Refused(Reason.TOO_LARGE, f"Expected at most {self.service.settings.most_body} bytes.")
                 self.service.note_refusal(refused, "broker")
@@ -164,8 +166,9 @@ class Subscriber:
             except Unavailable as error:
                 log.warning("unavailable", extra={"error": str(error), "messages": len(checked)})
                 await asyncio.sleep(1)
-        for message in batch:
-            self._client.ack(message.mid, message.qos)
+        for line, message in batch:
+            if line == self._line:  # of an earlier connection, the broker sends it again under another number
+                self._client.ack(message.mid, message.qos)
         told: defaultdict[int, bytearray] = defaultdict(bytearray)
         for arrival, result in zip(checked, results, strict=True):
             if isinstance(arrival, Arrival):  # nothing is said to whoever has not signed

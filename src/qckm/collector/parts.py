@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from qckm.collector.database import Database
 from qckm.collector.refusals import Reason, Refused
-from qckm.collector.windows import Cell, show_time
+from qckm.collector.windows import OF_CELL, Cell, show_time
 from qckm.errors import QckmError
 from qckm.sketch import Sketch, SketchOperator, files
 from qckm.sketch.parts import id_of
@@ -47,10 +47,11 @@ class Part:
         return hashlib.sha256(self.data).digest()
 
 
-def read_sketch(data: bytes, operator: SketchOperator, name: str) -> Sketch:
+def read_sketch(data: bytes, operator: SketchOperator, name: str, any_name: bool) -> Sketch:
     """Return the sketch of a file's bytes, if it can be added to those of a store under a name.
 
-    The store knows its parts by their names: those in the file are checked, and not kept.
+    A sum of parts has their names within it, as numbers that no pattern can be compared with. Whoever may send only
+    some parts could occupy the names of others so: it takes the right to send any.
     """
     try:
         sketch = files.loads(data)
@@ -71,12 +72,13 @@ def read_sketch(data: bytes, operator: SketchOperator, name: str) -> Sketch:
         operator.empty() + sketch
     except QckmError as error:  # columns of other names
         raise Refused(Reason.OPERATOR, str(error)) from error
-    if sketch.parts and (name not in sketch.parts or len(sketch.parts) > 1):
+    if not any_name and not set(sketch.parts) <= {id_of(name)}:
         raise Refused(
-            Reason.CONTRADICTION,
-            f"Expected the part {name}, got a file that says it is another, or several: send it under its own name.",
+            Reason.NO_RIGHT,
+            f"Expected the part {name} alone, got a sketch with other names within it: send each part under its own "
+            "name, or with a token that may send any part ('*').",
         )
-    return sketch.without_parts()
+    return sketch
 
 
 def put(db: Database, part: Part, now: int) -> Literal["accepted", "repeated", "replaced"]:
@@ -85,7 +87,7 @@ def put(db: Database, part: Part, now: int) -> Literal["accepted", "repeated", "
     new = db.execute(
         "INSERT INTO parts (name, grp, start, span, state, digest, rows, sender, received, sketch) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING",
-        (part.name, *_key(part.cell), KEPT, part.digest, part.sketch.count, part.sender, now, part.data),
+        (part.name, *part.cell, KEPT, part.digest, part.sketch.count, part.sender, now, part.data),
     )
     if new:
         _take_names(db, part)
@@ -113,7 +115,7 @@ def put(db: Database, part: Part, now: int) -> Literal["accepted", "repeated", "
     db.execute(
         "UPDATE parts SET grp = ?, start = ?, span = ?, state = ?, digest = ?, rows = ?, sender = ?, received = ?, "
         "sketch = ? WHERE name = ?",
-        (*_key(part.cell), KEPT, part.digest, part.sketch.count, part.sender, now, part.data, part.name),
+        (*part.cell, KEPT, part.digest, part.sketch.count, part.sender, now, part.data, part.name),
     )
     db.execute("DELETE FROM named WHERE part = ?", (part.name,))
     _take_names(db, part)
@@ -173,15 +175,15 @@ def rebuild(db: Database, cell: Cell, operator: SketchOperator) -> None:
     if total.count:
         _write_sum(db, cell, total)
     else:
-        db.execute("DELETE FROM part_sums WHERE grp = ? AND start = ? AND span = ?", _key(cell))
+        db.execute(f"DELETE FROM part_sums WHERE {OF_CELL}", cell)
 
 
 def sum_of_parts(db: Database, cell: Cell, operator: SketchOperator) -> Sketch:
     """Return the sum of the parts of a window that are kept."""
     total = operator.empty()
     for (data,) in db.rows(
-        "SELECT sketch FROM parts WHERE grp = ? AND start = ? AND span = ? AND state = ? ORDER BY name",
-        (*_key(cell), KEPT),
+        f"SELECT sketch FROM parts WHERE {OF_CELL} AND state = ? ORDER BY name",
+        (*cell, KEPT),
     ):
         total = total + files.loads(bytes(data))
     return total
@@ -192,17 +194,17 @@ def _lock_sum(db: Database, cell: Cell, operator: SketchOperator) -> Sketch:
     db.execute(
         "INSERT INTO part_sums (grp, start, span, rows, sketch) VALUES (?, ?, ?, 0, ?) "
         "ON CONFLICT (grp, start, span) DO NOTHING",
-        (*_key(cell), files.dumps(operator.empty())),
+        (*cell, files.dumps(operator.empty())),
     )
-    found = db.one(f"SELECT sketch FROM part_sums WHERE grp = ? AND start = ? AND span = ?{db.for_update}", _key(cell))
+    found = db.one(f"SELECT sketch FROM part_sums WHERE {OF_CELL}{db.for_update}", cell)
     assert found is not None
     return files.loads(bytes(found[0]))
 
 
 def _write_sum(db: Database, cell: Cell, total: Sketch) -> None:
     db.execute(
-        "UPDATE part_sums SET rows = ?, sketch = ? WHERE grp = ? AND start = ? AND span = ?",
-        (total.count, files.dumps(total), *_key(cell)),
+        f"UPDATE part_sums SET rows = ?, sketch = ? WHERE {OF_CELL}",
+        (total.count, files.dumps(total), *cell),
     )
 
 
@@ -212,8 +214,7 @@ def _locked(db: Database, name: str) -> tuple[Cell, str, bytes, int] | None:
 
 
 def _has_closed(db: Database, cell: Cell) -> bool:
-    match = "grp = ? AND start = ? AND span = ? AND state = ?"
-    return db.one(f"SELECT 1 FROM parts WHERE {match}", (*_key(cell), CLOSED)) is not None
+    return db.one(f"SELECT 1 FROM parts WHERE {OF_CELL} AND state = ?", (*cell, CLOSED)) is not None
 
 
 def _closed(name: str, cell: Cell) -> Refused:
@@ -221,7 +222,3 @@ def _closed(name: str, cell: Cell) -> Refused:
         Reason.CLOSED,
         f"{name}: the sketches of parts of {show_time(cell.start)} are not kept any more: it cannot be taken out.",
     )
-
-
-def _key(cell: Cell) -> tuple[Any, ...]:
-    return cell.group, cell.start, cell.span

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
+import io
 import time
+from typing import Any
 
+import pyarrow as pa
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from qckm.collector import sums
+from qckm.collector.database import Database
 from qckm.collector.decoding import model_key
-from qckm.collector.refusals import Reason, Refused, Unavailable
+from qckm.collector.refusals import Reason, Refused
 from qckm.collector.requests import SKETCH, asked_of, flag, whole
 from qckm.collector.senders import Token
 from qckm.collector.service import Service
 from qckm.collector.sums import Asked
-from qckm.collector.tables import windows_table, write_table
 from qckm.collector.windows import show_time
-from qckm.sketch import Sketch, files
+from qckm.sketch import Sketch, SketchOperator, files
 
 
 async def get_operator(request: Request, service: Service, token: Token) -> Response:
@@ -42,8 +44,37 @@ async def get_windows(request: Request, service: Service, token: Token) -> Respo
         return JSONResponse(told)
     if form not in ("parquet", "arrow"):
         raise Refused(Reason.BAD_REQUEST, f"Expected format json, parquet or arrow, got {form!r:.40}.")
-    table = await service.read(lambda db: windows_table(db, service.operator, asked))
-    return Response(write_table(table, form), media_type="application/octet-stream")
+    table = await service.read(lambda db: _table(db, service.operator, asked))
+    return Response(_write(table, form), media_type="application/octet-stream")
+
+
+_TIME = pa.timestamp("ms", tz="UTC")  # Parquet has no seconds
+_SCHEMA = pa.schema(
+    [("group", pa.string()), ("start", _TIME), ("end", _TIME), ("rows", pa.int64()), ("sketch", pa.binary())]
+)
+
+
+def _table(db: Database, operator: SketchOperator, asked: Asked) -> Any:
+    """Return the windows of a span and a group; `sketch` holds the bytes of a .qckm file."""
+    rows = [
+        (cell.group, 1000 * cell.start, 1000 * cell.end, count, files.dumps(sums.sketch_of_cell(db, operator, cell)))
+        for cell, count in sums.cells_of(db, asked).items()
+    ]
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(_SCHEMA)
+    return pa.table([pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)], _SCHEMA)
+
+
+def _write(table: Any, form: str) -> bytes:
+    """Return a table as a Parquet file or an Arrow stream."""
+    buffer = io.BytesIO()
+    if form == "parquet":
+        import pyarrow.parquet as pq
+
+        pq.write_table(table, buffer)
+    else:
+        with pa.ipc.new_stream(buffer, table.schema) as writer:
+            writer.write_table(table)
+    return buffer.getvalue()
 
 
 async def get_model(request: Request, service: Service, token: Token) -> Response:
@@ -114,9 +145,7 @@ async def health(request: Request) -> Response:
 async def readiness(request: Request) -> Response:
     """Say whether something that is sent now can be written."""
     service: Service = request.app.state.service
-    try:
-        await asyncio.wait_for(service.committer.do(lambda db: db.one("SELECT 1")), 5)
-    except (Unavailable, TimeoutError):
+    if not await service.is_ready():
         return JSONResponse({"status": "the store cannot be written"}, 503)
     return JSONResponse({"status": "ready"})
 

@@ -16,7 +16,6 @@ from qckm.collector.refusals import Reason, Refused, Unavailable
 from qckm.collector.senders import Token
 from qckm.collector.service import Service
 from qckm.collector.sums import Asked
-from qckm.collector.windows import parse_time, require_name
 from qckm.errors import QckmError
 
 log = logging.getLogger("qckm.collector")
@@ -86,20 +85,10 @@ async def body_of(request: Request, most: int) -> bytes:
     return b"".join(chunks)
 
 
-EDGES = {"from": 0, "to": Asked().end}
-
-
 def asked_of(request: Request, begin: str = "from", end: str = "to") -> Asked:
     """Return the span and the group that a request asks for."""
     given = request.query_params
-    first, last = (
-        parse_time(given[name]) if name in given else default
-        for name, default in zip((begin, end), EDGES.values(), strict=True)
-    )
-    if first >= last:
-        raise Refused(Reason.BAD_REQUEST, f"Expected {begin} to be before {end}.")
-    group = given.get("group", "")
-    return Asked(first, last, require_name(group) if group else "")
+    return Asked.parse(given.get(begin), given.get(end), given.get("group"))
 
 
 def flag(request: Request, name: str) -> bool:

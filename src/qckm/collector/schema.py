@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sqlite3
 import uuid
+from pathlib import Path
 from typing import Final
 
 from qckm.collector.database import Database
@@ -110,3 +114,47 @@ def meta(db: Database, name: str) -> str | None:
     """Return a fact of the store, if it is there."""
     found = db.one("SELECT value FROM meta WHERE name = ?", (name,))
     return None if found is None else bytes(found[0]).decode()
+
+
+_ROWS = 500  # that are copied at a time
+
+
+def back_up(db: Database, path: str) -> int:
+    """Write a store, which may be in use, to one file; return how many rows of tables it has."""
+    if os.path.exists(path):
+        raise CollectorError(f"Expected a new file, got {path}, which there is already.")
+    beside = f"{path}.partial.sqlite"
+    Path(beside).unlink(missing_ok=True)
+    target = Database(beside)
+    try:
+        copied = copy_store(db, target)
+        target.close()
+        with contextlib.closing(sqlite3.connect(beside)) as whole:  # one file: nothing stays in a log beside it
+            whole.execute("PRAGMA journal_mode=DELETE")
+        with open(beside, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    finally:
+        target.close()
+        for ending in ("", "-wal", "-shm"):
+            Path(beside + ending).unlink(missing_ok=True)
+    return copied
+
+
+def copy_store(source: Database, target: Database) -> int:
+    """Copy all tables, as of one moment, to a store that has none of them: a store that grows moves so."""
+    copied = 0
+    with source.reading(), target.writing():
+        for name, columns in TABLES.items():
+            target.execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns})")
+            if target.one(f"SELECT 1 FROM {name}") is not None:
+                raise CollectorError("Expected an empty store to copy to: it has rows already.")
+            # Without the key, which is the last of them.
+            names = [words.split()[0] for words in columns.split("PRIMARY KEY (")[0].split(",") if words.strip()]
+            insert = f"INSERT INTO {name} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
+            for rows in source.stream(f"SELECT {', '.join(names)} FROM {name}", _ROWS):
+                target.many(insert, rows)
+                copied += len(rows)
+        for sql in INDEXES:
+            target.execute(sql)
+    return copied

@@ -67,13 +67,11 @@ class Directory:
 
     @classmethod
     def load(cls, db: Database) -> Directory:
-        """Read it from the store."""
-        with db.reading():
-            tokens = db.rows("SELECT id, name, hash, rights, parts FROM tokens WHERE revoked IS NULL")
-            devices = db.rows("SELECT number, name, key FROM devices WHERE revoked IS NULL")
-            stamp = stamp_of(db)
+        """Read it from the store, within a transaction."""
+        tokens = db.rows("SELECT id, name, hash, rights, parts FROM tokens WHERE revoked IS NULL")
+        devices = db.rows("SELECT number, name, key FROM devices WHERE revoked IS NULL")
         return cls(
-            stamp,
+            stamp_of(db),
             {
                 id: Token(id, name, bytes(hashed), frozenset(json.loads(rights)), tuple(json.loads(parts)))
                 for id, name, hashed, rights, parts in tokens

@@ -7,10 +7,10 @@ import time
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from qckm.collector import parts, releasing, withdrawing
+from qckm.collector import parts, sums, withdrawing
 from qckm.collector.parts import Part
 from qckm.collector.refusals import Reason, Refused
-from qckm.collector.requests import EDGES, SKETCH, body_of, flag, json_of
+from qckm.collector.requests import SKETCH, body_of, flag, json_of
 from qckm.collector.senders import Token
 from qckm.collector.service import Service
 from qckm.collector.sums import Asked
@@ -24,7 +24,8 @@ async def put_part(request: Request, service: Service, token: Token) -> Response
     now = int(time.time())
     at = request.query_params.get("at")
     cell = cell_of_part(name, None if at is None else parse_time(at), now, service.settings)
-    sketch = parts.read_sketch(await body_of(request, service.settings.most_part), service.operator, name)
+    body = await body_of(request, service.settings.most_part)
+    sketch = parts.read_sketch(body, service.operator, name, any_name="*" in token.parts)
     part = Part.of(name, cell, sketch, token.name, flag(request, "replace"))
     outcome = await service.committer.do(lambda db: parts.put(db, part, now), name)
     service.metrics.parts.labels(outcome).inc()
@@ -70,29 +71,27 @@ async def post_messages(request: Request, service: Service, token: Token) -> Res
 async def post_withdrawal(request: Request, service: Service, token: Token) -> Response:
     """Take out what a device, or all devices of a group, sent within a span."""
     asked, now = await json_of(request), int(time.time())
-    begin, end = (parse_time(str(asked[name])) if name in asked else default for name, default in EDGES.items())
-    span = Asked(begin, end)
+    span = Asked.parse(asked.get("from"), asked.get("to"), asked.get("group"))
     if ("device" in asked) == ("group" in asked):
         raise Refused(Reason.BAD_REQUEST, 'Expected {"device": 17} or {"group": "berlin"}, with "from" and "to".')
     if "device" in asked:
-        if not isinstance(asked["device"], int):
+        if type(asked["device"]) is not int:
             raise Refused(Reason.BAD_REQUEST, "Expected the number of a device.")
         done = await service.committer.do(
-            lambda db: withdrawing.withdraw_device(db, asked["device"], span, service.settings, token.name, now)
+            lambda db: withdrawing.withdraw_device(
+                db, asked["device"], span, service.settings.group_depth, token.name, now
+            )
         )
     else:
-        group = Asked(span.begin, span.end, require_name(str(asked["group"])))
-        done = await service.committer.do(lambda db: withdrawing.withdraw_group(db, group, token.name, now))
+        done = await service.committer.do(lambda db: withdrawing.withdraw_group(db, span, token.name, now))
     return JSONResponse({"rows": done.rows, "windows": done.windows, "left_as_they_are": done.untouched})
 
 
 async def post_release(request: Request, service: Service, token: Token) -> Response:
     """Return a private sketch of a span and a group, out of the budget."""
     asked, now = await json_of(request), int(time.time())
-    begin, end = (parse_time(str(asked.pop(name))) if name in asked else default for name, default in EDGES.items())
-    group = str(asked.pop("group", ""))
-    span = Asked(begin, end, require_name(group) if group else "")
+    span = Asked.parse(*(asked.pop(name, None) for name in ("from", "to", "group")))
     data = await service.committer.do(
-        lambda db: releasing.release_span(db, service.operator, service.settings, span, asked, now)
+        lambda db: sums.release_span(db, service.operator, service.settings, span, asked, now)
     )
     return Response(data, media_type=SKETCH)

@@ -1,4 +1,4 @@
-"""Runs a collector: HTTP by uvicorn, until it is told to stop; what was taken by then is written."""
+"""The HTTP server: which request does what and who may make it, until it is told to stop; what was taken is written."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import Route
 
-from qckm.collector.http_api import make_app
+from qckm.collector import overview, reading_api, sending_api
 from qckm.collector.mqtt import Broker, Subscriber
-from qckm.collector.page_api import Latest, routes
+from qckm.collector.requests import door
 from qckm.collector.service import Service
 from qckm.collector.watching import watch
 
@@ -48,7 +50,7 @@ def make_server(service: Service, address: Address, broker: Broker | None = None
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await service.start()
-        app.state.latest = Latest(service)
+        app.state.latest = overview.Latest(service)
         service.every(10.0, lambda: watch(service))
         subscriber = None
         if broker is not None:
@@ -62,7 +64,7 @@ def make_server(service: Service, address: Address, broker: Broker | None = None
         log.info("stopped")
 
     options: dict[str, Any] = {"ssl_certfile": address.certificate, "ssl_keyfile": address.key}
-    app = make_app(service, routes(), lifespan)
+    app = make_app(service, lifespan)
     config = uvicorn.Config(
         app,
         host=address.host,
@@ -78,3 +80,58 @@ def make_server(service: Service, address: Address, broker: Broker | None = None
     )
     server = app.state.server = uvicorn.Server(config)
     return server
+
+
+def make_app(service: Service, lifespan: Any = None) -> Starlette:
+    """Return the application."""
+    routes = [
+        Route("/healthz", reading_api.health),
+        Route("/readyz", reading_api.readiness),
+        Route("/metrics", door("read", reading_api.get_metrics)),
+        Route("/v1/operator", door(None, reading_api.get_operator)),
+        Route("/v1/parts", door("read", reading_api.list_parts)),
+        Route("/v1/parts/{part:path}", door(None, sending_api.put_part), methods=["PUT"]),
+        Route("/v1/parts/{part:path}", door(None, sending_api.delete_part), methods=["DELETE"]),
+        Route("/v1/messages", door("relay", sending_api.post_messages), methods=["POST"]),
+        Route("/v1/sketch", door("read", reading_api.get_sketch)),
+        Route("/v1/windows", door("read", reading_api.get_windows)),
+        Route("/v1/model", door("read", reading_api.get_model)),
+        Route("/v1/drift", door("read", reading_api.get_drift)),
+        Route("/v1/releases", door("admin", sending_api.post_release), methods=["POST"]),
+        Route("/v1/withdrawals", door("admin", sending_api.post_withdrawal), methods=["POST"]),
+        Route("/v1/overview", door("read", overview.get_overview)),
+        Route("/v1/events", door("read", overview.get_events)),
+        *(Route(path, overview.get_file) for path in overview.FILES),
+    ]
+    app = Starlette(routes=routes, middleware=[Middleware(SafeHeaders)], lifespan=lifespan)
+    app.state.service = service
+    return app
+
+
+class SafeHeaders:
+    """Tells browsers to trust nothing but this page's own files."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Add the headers to an answer."""
+
+        async def with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", []), *_HEADERS]
+            await send(message)
+
+        await self.app(scope, receive, with_headers)
+
+
+_HEADERS = [
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+        b"base-uri 'none'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+]

@@ -17,10 +17,9 @@ from qckm.collector.counting import Outcome
 from qckm.collector.database import Database
 from qckm.collector.decoding import Decoder
 from qckm.collector.group_commit import Committer
-from qckm.collector.limits import Limits
 from qckm.collector.messages import Arrival
 from qckm.collector.metrics import Metrics
-from qckm.collector.refusals import Reason, Refused, Unavailable
+from qckm.collector.refusals import Limits, Reason, Refused, Unavailable
 from qckm.collector.senders import Directory, stamp_of
 from qckm.collector.settings import HOUR, Settings
 from qckm.sketch import SketchOperator
@@ -36,6 +35,8 @@ _TURN = 50
 _START_SECONDS = 60
 # Seconds between looks for new tokens and devices that strangers can bring about.
 _SOON = 0.1
+# Seconds between attempts to write, and how long one may take.
+_TRY, _TRY_SECONDS = 1.0, 5
 # The text of a refusal that is kept, as an example.
 _WORDS = 300
 
@@ -53,6 +54,7 @@ class Service:
     subscriber: Subscriber | None = None
     _looked: float = 0.0
     _look: asyncio.Task[None] | None = None
+    _tried: float = -1e9
     _refused: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
     _local: threading.local = field(default_factory=threading.local)  # each thread that reads has a connection
@@ -216,6 +218,19 @@ class Service:
             self.metrics.batch.observe(count)
         self.metrics.waiting.set(self.committer.waiting_messages)
 
+    async def is_ready(self) -> bool:
+        """Whether something can be written, as something was; anybody may ask, so it is tried once a second at most."""
+        if time.monotonic() - self._tried > _TRY:
+            self._tried = time.monotonic()
+            put = "INSERT INTO jobs (name, due) VALUES ('ready', ?) ON CONFLICT (name) DO UPDATE SET due = excluded.due"
+            self._trial = asyncio.create_task(
+                asyncio.wait_for(self.committer.do(lambda db: db.execute(put, (int(time.time()),))), _TRY_SECONDS)
+            )
+        try:
+            return bool(await asyncio.shield(self._trial))
+        except (Unavailable, TimeoutError):
+            return False
+
     async def look_again(self) -> bool:
         """Look whether somebody unknown has been made known meanwhile; all who ask at the same time share one look."""
         stamp = self.directory.stamp
@@ -231,26 +246,24 @@ class Service:
 
     async def _refresh(self) -> None:
         """Look whether tokens or devices were made or revoked."""
-        self._looked = time.monotonic()
-        if await self.read(stamp_of) != self.directory.stamp or not self.directory.stamp:
-            db = Database(self.address)
-            try:
-                self.directory = await asyncio.get_running_loop().run_in_executor(self._readers, Directory.load, db)
-            finally:
-                db.close()
+        self._looked, known = time.monotonic(), self.directory.stamp
+        newer = await self.read(lambda db: None if known and stamp_of(db) == known else Directory.load(db))
+        self.directory = newer or self.directory
 
     async def _keep_up(self) -> None:
         def work() -> None:
-            db, now = Database(self.address), int(time.time())
-            try:
-                if upkeep.is_due(db, "upkeep", now, HOUR):
-                    days = upkeep.roll_up(db, self.operator, self.settings, now)
-                    closed = upkeep.close_parts(db, self.settings, now)
-                    gone = upkeep.forget_windows(db, self.settings, now)
-                    upkeep.forget_models(db, now)
-                    log.info("upkeep", extra={"days_made": days, "parts_closed": closed, "windows_forgotten": gone})
-            finally:
-                db.close()
+            now = int(time.time())
+            with Database(self.address) as db:
+                if not upkeep.is_due(db, "upkeep", now, HOUR):
+                    return
+                if not upkeep.is_steady(db, now):
+                    log.info("upkeep waits until the clock has gone on for a day")
+                    return
+                days = upkeep.roll_up(db, self.operator, self.settings, now)
+                closed = upkeep.close_parts(db, self.settings, now)
+                gone = upkeep.forget_windows(db, self.settings, now)
+                upkeep.forget_models(db, now)
+                log.info("upkeep", extra={"days_made": days, "parts_closed": closed, "windows_forgotten": gone})
 
         await asyncio.get_running_loop().run_in_executor(self._readers, work)
 

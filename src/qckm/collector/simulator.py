@@ -76,8 +76,7 @@ class Fleet:
     """Devices and shops that send to a collector; they are registered in its store first."""
 
     def __init__(self, store: str, url: str, devices: int, shops: int, seed: int = 0) -> None:
-        db = Database(store)
-        try:
+        with Database(store) as db:
             self.operator = schema.load_operator(db)
             if not self.operator.signature.is_one_bit:
                 raise CollectorError("Expected an operator of one bit a measurement, as sensors have.")
@@ -90,8 +89,6 @@ class Fleet:
             new = [name for name in names if name not in known]
             known |= {device.name: device for device in senders.create_devices(db, new, None, None, now)}
             token = senders.create_token(db, "simulator", ["send", "relay"], ["*"], now)
-        finally:
-            db.close()
         self.devices = [known[name] for name in names]
         self.shops = [f"shop-{i:02}" for i in range(shops)]
         self.client = Client(url, token)
@@ -125,11 +122,12 @@ class Fleet:
             self.client.put_part(f"{shop}/{show_time(day)}", files.dumps(self.operator.sketch(rows)))
 
     def past(self, days: int, now: int) -> Iterator[str]:
-        """Send what would have come in some days before today; yield the days."""
+        """Send what would have come in some days before today, and today up to this hour; yield the days."""
         today = now - now % DAY
-        for day in range(today - days * DAY, today, DAY):
-            self.send_shops(day)
-            for hour in range(24):
+        for day in range(today - days * DAY, today + 1, DAY):
+            if day < today:
+                self.send_shops(day)
+            for hour in range(min(24, (now - day) // HOUR)):
                 at, awake = day + hour * HOUR, (0.6 + 0.4 * np.sin((hour - 7) / 24 * 2 * np.pi)) / _EVERY
                 busy = [device for device in self.devices if self.rng.random() < awake]
                 self.send([self.message(device, at, _ROWS, self._changed(device, at, today)) for device in busy])

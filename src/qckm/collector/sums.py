@@ -1,8 +1,10 @@
-"""What comes out of a store: the sketch of a span of time and a group, whole windows only."""
+"""What comes out of a store: the sketch of a span of time and a group, whole windows only, or a private one of it."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import uuid
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,28 +12,44 @@ import numpy as np
 
 from qckm.collector import schema
 from qckm.collector.database import Database
+from qckm.collector.message_sums import DEVICES, REPORTS, TABLES, Key, Vector
 from qckm.collector.refusals import Reason, Refused
-from qckm.collector.windows import Cell, show_time
+from qckm.collector.settings import Settings
+from qckm.collector.windows import OF_CELL, Cell, parse_time, require_name, show_time
 from qckm.privacy.local import debiased
+from qckm.privacy.release import release
 from qckm.sketch import Sketch, SketchOperator, files
 from qckm.sketch.bounds import unknown
+from qckm.sketch.ledger import Ledger
 
 _FOREVER = 1 << 62
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A span of time, from its first second to the one after its last, and a group with all that is below it."""
+    """A span of time, from its first second to the one after its last, and a group, with what is below it or not."""
 
     begin: int = 0
     end: int = _FOREVER
     group: str = ""
+    below: bool = True
+
+    @classmethod
+    def parse(cls, begin: object = None, end: object = None, group: object = None) -> Asked:
+        """Return what is asked for in words; what is not said is everything."""
+        first = 0 if begin is None else parse_time(str(begin))
+        last = _FOREVER if end is None else parse_time(str(end))
+        if first >= last:
+            raise Refused(Reason.BAD_REQUEST, f"Expected a span that begins before it ends, got {begin} to {end}.")
+        return cls(first, last, require_name(str(group)) if group else "")
 
     @property
     def where(self) -> tuple[str, list[Any]]:
         """A condition for windows that lie within, and its values."""
         sql, values = "start >= ? AND start + span <= ?", list[Any]((self.begin, self.end))
-        if self.group:
+        if not self.below:
+            sql, values = f"{sql} AND grp = ?", [*values, self.group]
+        elif self.group:
             sql += " AND (grp = ? OR substr(grp, 1, ?) = ?)"
             values += [self.group, len(self.group) + 1, self.group + "/"]
         return sql, values
@@ -39,7 +57,7 @@ class Asked:
 
 def require_whole(db: Database, asked: Asked) -> None:
     """Refuse a span that cuts a window in two: its rows cannot be told apart."""
-    for table in ("device_sums", "part_sums", "report_sums"):
+    for table in (*(table.name for table in TABLES), "part_sums"):
         for begin, edge in ((True, asked.begin), (False, asked.end)):
             found = db.one(
                 f"SELECT start, span FROM {table} WHERE start < ? AND start + span > ? ORDER BY span DESC", (edge, edge)
@@ -60,39 +78,33 @@ def sketch_of(db: Database, operator: SketchOperator, asked: Asked) -> Sketch:
     total = operator.empty()
     for (data,) in db.rows(f"SELECT sketch FROM part_sums WHERE {where} ORDER BY grp, start, span", values):
         total = total + files.loads(bytes(data))
-    return total + _of_messages(
-        operator, db.rows(f"SELECT rows, saturated, total FROM device_sums WHERE {where}", values)
-    )
+    return total + _of_messages(operator, DEVICES.read(db, where, values))
 
 
-def _of_messages(operator: SketchOperator, rows: list[tuple[Any, ...]]) -> Sketch:
-    count, saturated = sum(row[0] for row in rows), sum(row[1] for row in rows)
-    if not count:
+def _of_messages(operator: SketchOperator, sums: dict[Key, Vector]) -> Sketch:
+    if not sums:
         return operator.empty()
-    total = np.zeros(operator.n_measurements, np.int64)
-    for row in rows:
-        total += np.frombuffer(bytes(row[2]), "<i8")
-    return Sketch(operator, total, count, saturated, unknown(operator.n_features))
+    rows, saturated, *_ = total = np.sum(list(sums.values()), axis=0)
+    return Sketch(operator, total[2:], int(rows), int(saturated), unknown(operator.n_features))
 
 
 def private_sketch_of(db: Database, operator: SketchOperator, asked: Asked) -> Sketch:
     """Return the sum of the private reports within what is asked for, all of one ε."""
     require_whole(db, asked)
-    where, values = asked.where
-    rows = db.rows(f"SELECT kept, bits, reports, total, grp, start, span FROM report_sums WHERE {where}", values)
-    settings = {row[:2] for row in rows}
+    sums = REPORTS.read(db, *asked.where)
+    settings = {key[3:] for key in sums}
     if len(settings) != 1:
         words = "none" if not settings else f"reports of {len(settings)} different ε, which do not add up"
         raise Refused(Reason.NOT_FOUND, f"Expected private reports of one ε, got {words}: ask for a shorter span.")
     ((kept, bits),) = settings
-    total = np.sum([np.frombuffer(bytes(row[3]), "<i8") for row in rows], axis=0)
+    reports, *_ = total = np.sum(list(sums.values()), axis=0)
     # A device spends with every report. How many fell into this span is not kept; all that it ever sent are no fewer.
     found = db.one("SELECT max(reports) FROM devices")
     most = 1 if found is None or not found[0] else int(found[0])
     # Windows have names, so that nobody adds the same ones twice.
     store = schema.meta(db, "store")
-    names = sorted(hashlib.sha256(f"{store} {row[4:]}".encode()).hexdigest()[:16] for row in rows)
-    return debiased(operator, total, sum(row[2] for row in rows), kept, bits, reports_per_device=most, names=names)
+    names = sorted(hashlib.sha256(f"{store} {key[:3]}".encode()).hexdigest()[:16] for key in sums)
+    return debiased(operator, total[1:], int(reports), kept, bits, reports_per_device=most, names=names)
 
 
 def cells_of(db: Database, asked: Asked) -> dict[Cell, int]:
@@ -107,10 +119,40 @@ def cells_of(db: Database, asked: Asked) -> dict[Cell, int]:
 
 def sketch_of_cell(db: Database, operator: SketchOperator, cell: Cell) -> Sketch:
     """Return the sum of one window of one group, and of nothing below it."""
-    key = (cell.group, cell.start, cell.span)
-    match = "grp = ? AND start = ? AND span = ?"
-    found = db.one(f"SELECT sketch FROM part_sums WHERE {match}", key)
+    found = db.one(f"SELECT sketch FROM part_sums WHERE {OF_CELL}", cell)
     of_parts = operator.empty() if found is None else files.loads(bytes(found[0]))
-    return of_parts + _of_messages(
-        operator, db.rows(f"SELECT rows, saturated, total FROM device_sums WHERE {match}", key)
+    return of_parts + _of_messages(operator, DEVICES.read(db, OF_CELL, cell))
+
+
+# What may be said of a release, as in `qckm.privacy.release`.
+WISHES = ("epsilon", "delta", "rho", "mechanism", "neighbours", "rows_per_person", "operator_is_public")
+
+
+def release_span(
+    db: Database, operator: SketchOperator, settings: Settings, asked: Asked, wishes: dict[str, Any], now: int
+) -> bytes:
+    """Return a private sketch of a span and a group, as a file, and write down what it has spent.
+
+    Whatever was released before may be of the same rows, so all that it spent is counted in.
+    """
+    unknown = set(wishes) - set(WISHES)
+    if unknown:
+        raise Refused(Reason.BAD_REQUEST, f"Expected of a release {', '.join(WISHES)}, got {min(unknown)!r:.40}.")
+    db.execute("INSERT INTO jobs (name, due) VALUES ('release', 0) ON CONFLICT (name) DO NOTHING")
+    db.one(f"SELECT due FROM jobs WHERE name = 'release'{db.for_update}")  # one at a time, whichever collector it is
+    spent = [Ledger.from_facts(json.loads(text)) for (text,) in db.rows("SELECT ledger FROM releases")]
+    private = release(sketch_of(db, operator, asked), after=spent, **wishes)
+    assert private.ledger is not None
+    if private.ledger.rho > settings.rho:
+        before = max((ledger.rho for ledger in spent), default=0.0)
+        raise Refused(
+            Reason.BUDGET,
+            f"The budget is ρ = {settings.rho:g}, of which {before:.6g} is spent: this release would make it "
+            f"{private.ledger.rho:.6g}.",
+        )
+    told = {"from": asked.begin, "to": asked.end, "group": asked.group, **wishes}
+    db.execute(
+        "INSERT INTO releases (id, at, asked, ledger) VALUES (?, ?, ?, ?)",
+        (uuid.uuid4().hex, now, json.dumps(told), json.dumps(private.ledger.as_facts())),
     )
+    return files.dumps(private)

@@ -2,83 +2,84 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from typing import Any
-
-import numpy as np
-
 from qckm.collector import parts
 from qckm.collector.database import Database
+from qckm.collector.message_sums import TABLES, Key, Vector
 from qckm.collector.settings import DAY, Settings
 from qckm.collector.sums import Asked
-from qckm.collector.windows import rolled_up_before
+from qckm.collector.windows import Cell, rolled_up_before
 from qckm.sketch import SketchOperator, files
+
+# A clock that is this far from where it was an hour ago has leapt, or nobody was there to look at it.
+_LEAP = DAY
 
 
 def is_due(db: Database, job: str, now: int, every: int) -> bool:
-    """Whether a job is to be done now, by us: of several collectors that ask, one gets to hear yes."""
+    """Whether a job is to be done now, by us: of several collectors that ask, one gets to hear yes.
+
+    A time that lies further ahead than the next turn was set by a clock that was wrong.
+    """
     with db.writing():
         db.execute("INSERT INTO jobs (name, due) VALUES (?, 0) ON CONFLICT (name) DO NOTHING", (job,))
         due = now - now % every + every
-        return db.execute("UPDATE jobs SET due = ? WHERE name = ? AND due <= ?", (due, job, now)) > 0
+        sql = "UPDATE jobs SET due = ? WHERE name = ? AND (due <= ? OR due > ?)"
+        return db.execute(sql, (due, job, now, due + every)) > 0
+
+
+def is_steady(db: Database, now: int) -> bool:
+    """Whether the clock has gone on for a day without a leap: one that leaps a year ahead must not age what is kept."""
+    with db.writing():
+        for name in ("clock", "steady"):
+            db.execute("INSERT INTO jobs (name, due) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", (name, now))
+        db.execute(
+            "UPDATE jobs SET due = ? WHERE name = 'steady' AND EXISTS "
+            "(SELECT 1 FROM jobs WHERE name = 'clock' AND (due < ? OR due > ?))",
+            (now, now - _LEAP, now + _LEAP),
+        )
+        db.execute("UPDATE jobs SET due = ? WHERE name = 'clock'", (now,))
+        since = db.one("SELECT due FROM jobs WHERE name = 'steady'")
+    return since is not None and int(since[0]) <= now - _LEAP
 
 
 def roll_up(db: Database, operator: SketchOperator, settings: Settings, now: int) -> int:
     """Add up hours of long ago to days, each day of a group in a transaction; return how many days were made."""
-    before, made = rolled_up_before(now, settings), 0
+    before = rolled_up_before(now, settings)
     days: set[tuple[str, int]] = set()
-    for table in ("part_sums", "device_sums", "report_sums", "parts"):
+    for table in (*(table.name for table in TABLES), "parts"):
         rows = db.rows(f"SELECT DISTINCT grp, start FROM {table} WHERE span < ? AND start < ?", (DAY, before))
         days |= {(grp, start - start % DAY) for grp, start in rows}
-    for grp, day in sorted(days):
+    for grp, start in sorted(days):
         with db.writing():
-            _roll_up_messages(db, "device_sums", ("rows", "saturated"), grp, day)
-            _roll_up_messages(db, "report_sums", ("reports",), grp, day)
-            _roll_up_parts(db, operator, grp, day)
-        made += 1
-    return made
+            # In the order in which others lock them.
+            db.lock(*(table.name for table in TABLES), "parts", "part_sums")
+            day = Cell(grp, start, DAY)
+            _roll_up_messages(db, day)
+            _roll_up_parts(db, operator, day)
+    return len(days)
 
 
-def _roll_up_messages(db: Database, table: str, counts: tuple[str, ...], grp: str, day: int) -> None:
-    keys = ("kept", "bits") if table == "report_sums" else ()
-    columns = (*keys, *counts, "total")
-    where = "grp = ? AND start >= ? AND start + span <= ?"
-    rows = db.rows(
-        f"SELECT {', '.join(columns)} FROM {table} WHERE {where} ORDER BY start{db.for_update}", (grp, day, day + DAY)
-    )
-    db.execute(f"DELETE FROM {table} WHERE {where}", (grp, day, day + DAY))
-    sums: defaultdict[tuple[Any, ...], list[tuple[Any, ...]]] = defaultdict(list)
-    for row in rows:
-        sums[row[: len(keys)]].append(row[len(keys) :])
-    for key, these in sums.items():
-        numbers = [sum(row[i] for row in these) for i in range(len(counts))]
-        total = np.sum([np.frombuffer(bytes(row[-1]), "<i8") for row in these], axis=0)
-        values = [grp, day, DAY, *key, *numbers, total.astype("<i8").tobytes()]
-        db.execute(
-            f"INSERT INTO {table} (grp, start, span, {', '.join(columns)}) VALUES ({', '.join('?' * len(values))})",
-            values,
-        )
+_WITHIN = "grp = ? AND start >= ? AND start + span <= ?"
 
 
-def _roll_up_parts(db: Database, operator: SketchOperator, grp: str, day: int) -> None:
-    where = "grp = ? AND start >= ? AND start + span <= ?"
-    names = [
-        row[0]
-        for row in db.rows(f"SELECT name FROM parts WHERE {where} ORDER BY name{db.for_update}", (grp, day, day + DAY))
-    ]
-    if not names:
-        return
-    rows = db.rows(f"SELECT sketch FROM part_sums WHERE {where} ORDER BY start{db.for_update}", (grp, day, day + DAY))
+def _roll_up_messages(db: Database, day: Cell) -> None:
+    for table in TABLES:
+        sums: dict[Key, Vector] = {}
+        for (_, _, _, *setting), total in table.take(db, _WITHIN, (day.group, day.start, day.end)).items():
+            key = (*day, *setting)
+            sums[key] = sums[key] + total if key in sums else total
+        table.add(db, sums)
+
+
+def _roll_up_parts(db: Database, operator: SketchOperator, day: Cell) -> None:
+    within = (day.group, day.start, day.end)
     total = operator.empty()
-    for (data,) in rows:
+    for (data,) in db.rows(f"SELECT sketch FROM part_sums WHERE {_WITHIN} ORDER BY start", within):
         total = total + files.loads(bytes(data))
-    db.execute(f"UPDATE parts SET start = ?, span = ? WHERE {where}", (day, DAY, grp, day, day + DAY))
-    db.execute(f"DELETE FROM part_sums WHERE {where}", (grp, day, day + DAY))
+    db.execute(f"DELETE FROM part_sums WHERE {_WITHIN}", within)
+    db.execute(f"UPDATE parts SET start = ?, span = ? WHERE {_WITHIN}", (day.start, day.span, *within))
     if total.count:
-        db.execute(
-            "INSERT INTO part_sums (grp, start, span, rows, sketch) VALUES (?, ?, ?, ?, ?)",
-            (grp, day, DAY, total.count, files.dumps(total)),
-        )
+        insert = "INSERT INTO part_sums (grp, start, span, rows, sketch) VALUES (?, ?, ?, ?, ?)"
+        db.execute(insert, (*day, total.count, files.dumps(total)))
 
 
 def close_parts(db: Database, settings: Settings, now: int) -> int:

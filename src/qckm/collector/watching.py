@@ -65,11 +65,8 @@ async def watch(service: Service) -> None:
 
 
 def _is_ours(service: Service, now: int) -> bool:
-    db = Database(service.address)
-    try:
+    with Database(service.address) as db:
         return upkeep.is_due(db, "watch", now, 60)
-    finally:
-        db.close()
 
 
 def _ended(db: Database, service: Service, now: int) -> list[Cell]:
@@ -151,7 +148,7 @@ def _keep(db: Database, cell: Cell, result: dict[str, Any], now: int) -> None:
     db.execute(
         "INSERT INTO drifts (grp, start, span, created, drifted, result) VALUES (?, ?, ?, ?, ?, ?) "
         "ON CONFLICT (grp, start, span) DO NOTHING",
-        (cell.group, cell.start, cell.span, now, int(bool(result["drifted"])), json.dumps(result)),
+        (*cell, now, int(bool(result["drifted"])), json.dumps(result)),
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Final, NamedTuple
 
 from qckm.collector.refusals import Reason, Refused
 from qckm.collector.settings import DAY, HOUR, Settings
@@ -15,8 +15,11 @@ _DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:T(\d{2})Z?)?")
 _YEAR_9999 = 253_370_764_800
 
 
-@dataclass(frozen=True, order=True)
-class Cell:
+# The condition for the rows of one cell, whose values are the cell itself.
+OF_CELL: Final = "grp = ? AND start = ? AND span = ?"
+
+
+class Cell(NamedTuple):
     """A group and a window of it."""
 
     group: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# All starts of k-means together take no more than so many products, at about thirty rounds a run: ten seconds or so.
+# All starts of k-means together take no more than so many products, at about thirty rounds per run: ten seconds or so.
 _PRODUCTS, _ROUNDS = 1e10, 30
 
 

@@ -7,30 +7,86 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from qckm.errors import FileError, QckmError
+from qckm.errors import FileError, QckmError, Topic
 
 # How the files of qckm start, and those that are often taken for them. As in PNG, a sketch has a byte above 127 and
 # both line endings, so that text-mode copying is noticed in the first bytes.
 SKETCH, CHECKPOINT = b"\x89QCKM\r\n\x1a", b"qckm checkpoint "
+EXCEL, OLD_EXCEL, ORC, UTF16 = "an Excel workbook", "an old Excel workbook", "an ORC file", "text in UTF-16"
+ZIP, SEVEN_ZIP, XZ = "a zip archive", "a 7z archive", "a file compressed by xz"
+DUCKDB, SQLITE = "a DuckDB database", "an SQLite database"
+TEXT = "text, a CSV perhaps"
+# Of a zip archive, the name of the first file in it stands at byte 30.
 _KINDS = {
     re.escape(SKETCH): "a sketch",
     re.escape(CHECKPOINT): "a checkpoint",
     rb'\s*\{\s*"format"\s*:\s*"qckm-model/': "a model",
-    rb'(\xef\xbb\xbf)?"?cluster"?,"?weight"?,"?spread"?,': "a model",
+    rb'(\xef\xbb\xbf)?"?cluster"?,"?weight"?,"?spread( in units)?"?,': "a model",
+    rb"PK\x03\x04.{26}centers\.npy": "a model",
     rb"PAR1": "a Parquet file",
-    rb"PK\x03\x04": "a zip file",
+    rb"PK\x03\x04.{26}(\[Content_Types\]|_rels/|xl/|docProps/)": EXCEL,
+    rb"PK\x03\x04.{26}[^/\x00-\x1f]*\.npy": "arrays of NumPy's",
+    rb"PK\x03\x04": ZIP,
     rb"\x93NUMPY": "an array of NumPy's",
-    rb"ARROW1": "an Arrow file",
-    rb"\x1f\x8b|\x28\xb5\x2f\xfd|BZh": "a compressed file",
+    rb"ARROW1|\xff\xff\xff\xff": "Arrow data",
+    rb"\x1f\x8b|\x28\xb5\x2f\xfd|BZh|\x04\x22\x4d\x18": "a compressed file",
+    rb"\xfd7zXZ\x00": XZ,
+    rb"7z\xbc\xaf\x27\x1c": SEVEN_ZIP,
+    rb".{8}DUCK": DUCKDB,
+    rb"SQLite format 3\x00": SQLITE,
+    rb"ORC": ORC,
+    rb"Obj\x01": "an Avro file",
+    rb"\x89HDF\r\n\x1a\n": "an HDF5 file",
+    rb"\xd0\xcf\x11\xe0": OLD_EXCEL,
+    rb"%PDF-": "a PDF",
+    rb"\x80[\x02-\x05][\x00-\xff]": "a pickle of Python's",
+    rb"\xff\xfe|\xfe\xff|[\t\r\n -~]\x00[\t\r\n -~]\x00|\x00[\t\r\n -~]\x00[\t\r\n -~]": UTF16,
 }
+# Files that may hold rows, and are not read.
+_OTHERS = (
+    EXCEL, OLD_EXCEL, ZIP, XZ, SEVEN_ZIP, DUCKDB, SQLITE, ORC, UTF16, "an Avro file", "an HDF5 file", "a PDF",
+    "a pickle of Python's",
+)  # fmt: skip
 # So many bytes are enough for that.
 START = 64
 _LONGEST = 300
+# What rows are read from. A remedy for them is to sketch them, for other files to make rows of them first.
+_ROWS = ("a Parquet file", "arrays of NumPy's", "an array of NumPy's", "Arrow data", "a compressed file", TEXT)
 
 
 def recognised(start: bytes) -> str | None:
-    """Return what a file is by its first bytes, in words; None where they tell nothing."""
-    return next((words for pattern, words in _KINDS.items() if re.match(pattern, start)), None)
+    r"""Return what a file is by its first bytes, in words; None where they tell nothing.
+
+    Examples
+    --------
+    >>> recognised(b"SQLite format 3\x00..."), recognised(b"age,income\n20,9000\n"), recognised(b"\x00\x01")
+    ('an SQLite database', 'text, a CSV perhaps', None)
+    """
+    found = next((words for pattern, words in _KINDS.items() if re.match(pattern, start, re.DOTALL)), None)
+    if found is None and start and b"\0" not in start:
+        with contextlib.suppress(UnicodeDecodeError):  # of the last character there may be only a part
+            start[: max(1, len(start) - 3)].decode()
+            return TEXT
+    return found
+
+
+def topic_of(kind: str | None) -> Topic | None:
+    """Return what a remedy is about where a file of rows, or of another kind of ours, is in the wrong place."""
+    if kind in _ROWS:
+        return "rows"
+    return {"a model": "model", "a sketch": "sketch", "a checkpoint": "checkpoint"}.get(kind or "")  # type: ignore[return-value]
+
+
+def require_rows(start: bytes, path: str, kind: type[QckmError]) -> None:
+    """Refuse a file that holds no rows, or hides them, by its first bytes."""
+    found = recognised(start[:START])
+    if found in _OTHERS:
+        raise kind(
+            f"{path}: expected rows, got {found}: export them as Parquet or CSV.", "export", path=path, kind=found
+        )
+    if found in ("a sketch", "a model"):
+        reader = "qckm.load" if found == "a sketch" else "qckm.load_model"
+        raise kind(f"{path}: expected rows, got {found}: {reader} reads it.", topic_of(found), path=path)
 
 
 @contextlib.contextmanager
@@ -48,7 +104,9 @@ def reading(label: str, expected: str = "", kind: type[QckmError] = FileError, a
         words, about = f"{type(error).__name__}: {error}", None
         if isinstance(error, QckmError):
             words, about = str(error), error.about
-        raise kind(f"{label}: {expected and f'expected {expected}: '}{words:.{_LONGEST}}{advice}", about) from error
+        raise kind(
+            f"{label}: {expected and f'expected {expected}: '}{words:.{_LONGEST}}{advice}", about, path=label
+        ) from error
 
 
 def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

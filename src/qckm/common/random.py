@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common.digest import sha256
+from qckm.common.arrays import sha256
 from qckm.errors import QckmError
 
 if TYPE_CHECKING:

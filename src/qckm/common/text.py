@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 
@@ -70,6 +71,23 @@ def format_value(value: object) -> str:
     return str(value)
 
 
+def facts_as_html(title: str, facts: Mapping[str, object]) -> str:
+    """Return facts as a small table of HTML, for a notebook; names and values may be anybody's.
+
+    Examples
+    --------
+    >>> facts_as_html("Sketch", {"rows": 1200, "columns": ["<b>"]})
+    '<table><caption>Sketch</caption><tr><th>rows</th><td>1,200</td></tr><tr><th>columns</th><td>&lt;b&gt;</td></tr></table>'
+    """
+    from html import escape  # it brings the names of all characters
+
+    lines = "".join(
+        f"<tr><th>{escape(name)}</th><td>{escape(visible(format_value(value)))}</td></tr>"
+        for name, value in facts.items()
+    )
+    return f"<table><caption>{escape(title)}</caption>{lines}</table>"
+
+
 def shortened(text: str, longest: int) -> str:
     """Return a text, cut where it is longer than that."""
     return text if len(text) <= longest else f"{text[:longest]}…"
@@ -93,3 +111,50 @@ def visible(text: str) -> str:
 
 def _is_seen(character: str) -> bool:
     return character.isprintable() or character in _JOINERS or unicodedata.category(character) == "Zs"
+
+
+# Text in CSV files is in quotes where it has to be, and no formula to the spreadsheet that opens it. The rule: a text
+# that a spreadsheet would take for a formula gets an apostrophe in front, and so does one that is such a text behind
+# apostrophes, so that all texts come back when one apostrophe is taken away. A number is no formula.
+
+PREFIX = "'"
+# What spreadsheets begin a formula with, also in its wide form; a tab or a line's end in front of it is passed over.
+_FORMULA = tuple("=+-@＝＋－＠\t\r\n")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+
+
+def is_formula(text: str) -> bool:
+    """Whether a text begins as formulas do, numbers with a sign included."""
+    return text.lstrip(" ").startswith(_FORMULA)
+
+
+def guarded(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula.
+
+    Examples
+    --------
+    >>> guarded("=1+1"), guarded("'=1+1"), guarded("-5.2"), guarded("O'Neill"), guarded("-x")
+    ("'=1+1", "''=1+1", '-5.2', "O'Neill", "'-x")
+    """
+    stem = text.lstrip(PREFIX)
+    return PREFIX + text if is_formula(stem) and not is_number(stem) else text
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a plain decimal number."""
+    return _NUMBER.fullmatch(text.strip()) is not None
+
+
+def line(cells: list[str]) -> str:
+    r"""Return a line of CSV, with quotes around what would be taken for several cells or lines.
+
+    Examples
+    --------
+    >>> line(["a", "b,c", 'a "b" c', "two\rlines", ""])
+    'a,"b,c","a ""b"" c","two\rlines",\n'
+    """
+    return ",".join(map(_quoted, cells)) + "\n"
+
+
+def _quoted(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"' if any(mark in cell for mark in ',"\r\n') else cell

@@ -1,6 +1,6 @@
 """Whole numbers of up to 95 bits, as sums of codes may be: two int64 words each, the first counting in units of 2**32.
 
-The second word is from 0 to 2**32 − 1. Arrays are (2, n), one number a column.
+The second word is from 0 to 2**32 − 1. Arrays are (2, n), one number per column.
 """
 
 from __future__ import annotations

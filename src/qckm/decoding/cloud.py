@@ -68,7 +68,7 @@ class Cloud:
         known = column_totals(sketch, points, shares)
         found = Solution(shares, np.empty(0), 0.0, float(len(points)))
         if known.shape[1]:
-            found = solve(Contributions(known, 1), np.zeros(known.shape[1]), shares, n_measured=0)
+            found = solve(Contributions.of_matrix(known), np.zeros(known.shape[1]), shares, n_measured=0)
         return cls(sketch, points, shares, found)
 
     @classmethod

@@ -88,7 +88,7 @@ def _by_chance(cloud: Cloud, function: Floats, rng: np.random.Generator) -> tupl
     held_out = np.concatenate([held_out, np.zeros(known.shape[1], bool)])
     kept = np.ascontiguousarray(matrix[:, ~held_out])
     added = cloud.sketch.noise_variance
-    weights = solve(Contributions(kept, 1), z[~held_out], shares, added=added).weights
+    weights = solve(Contributions.of_matrix(kept), z[~held_out], shares, added=added).weights
     asked = _some(int(held_out.sum()), _PREDICTED, rng)
     values = matrix[:, held_out][:, asked]
     misses = z[held_out][asked] - weights @ values

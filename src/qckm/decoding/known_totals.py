@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.decoding.contributions import Contributions, Singles, measure, placed
+from qckm.decoding.contributions import Contributions, Singles, contributions_of
 from qckm.decoding.gpu_contributions import GpuContributions
 from qckm.kernels.reference import code_rows
 from qckm.sketch import Sketch
@@ -38,13 +38,9 @@ def totals_of(sketch: Sketch, points: Floats, shares: Floats, which: npt.NDArray
 
     `shares` (P,), of sum 1, are what the points weigh before anything is known.
     """
-    matrix, values = measure(sketch.operator, points, which), values_at(sketch, which)
-    n_measured = len(values)
-    columns = column_totals(sketch, points, shares)
-    if columns.shape[1]:
-        matrix = np.concatenate([matrix, columns], axis=1)
-        values = np.concatenate([values, np.zeros(columns.shape[1])])
-    return Totals(placed(matrix), values, n_measured)
+    measured, columns = values_at(sketch, which), column_totals(sketch, points, shares)
+    contributions = contributions_of(sketch.operator, points, which, columns)
+    return Totals(contributions, np.concatenate([measured, np.zeros(columns.shape[1])]), len(measured))
 
 
 def values_at(sketch: Sketch, which: npt.NDArray[np.intp] | None = None) -> Floats:

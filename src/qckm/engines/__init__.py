@@ -9,8 +9,8 @@ from typing import Any
 from qckm.engines.partitions import Partitions
 from qckm.errors import MissingExtraError, SourceError
 from qckm.sketch import Sketch, SketchOperator
-from qckm.sketch.runs import OnBad
 from qckm.sources.engine_rows import engine_of
+from qckm.sources.rows import OnBad
 
 __all__ = ["ENGINES", "Partitions", "import_engine", "open_partitions", "sketch"]
 

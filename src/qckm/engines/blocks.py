@@ -11,11 +11,9 @@ from qckm.common.arrays import Array, Rows, Weights
 from qckm.engines.jobs import Block
 from qckm.errors import RowsError
 from qckm.sources.arrow import numbers_of, require_valid, rows_of
-from qckm.sources.frame_columns import is_arrow_number
-from qckm.sources.read_errors import reading
-from qckm.sources.rows import as_rows, as_weights
+from qckm.sources.rows import as_rows, as_weights, is_arrow_number
 from qckm.sources.source import BATCH_BYTES
-from qckm.sources.table import Selection
+from qckm.sources.table import Selection, reading
 
 _LEAST_ROWS = 1 << 16  # of a block, where there are so many
 

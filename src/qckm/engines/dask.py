@@ -20,7 +20,7 @@ from qckm.engines.sketch_job import SketchJob
 from qckm.errors import SourceError
 from qckm.kernels.threads import count_threads
 from qckm.sketch import SketchOperator
-from qckm.sketch.runs import OnBad
+from qckm.sources.rows import OnBad
 
 
 def open_partitions(

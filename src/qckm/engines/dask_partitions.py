@@ -29,8 +29,7 @@ from qckm.engines.partitions import Partitions, select_names
 from qckm.engines.sample_job import choose_parts
 from qckm.errors import RowsError
 from qckm.models import Model, to_json
-from qckm.sources.frame_columns import column_names
-from qckm.sources.rows import as_weights
+from qckm.sources.rows import as_weights, column_names
 
 
 class DaskPartitions(Partitions):
@@ -200,7 +199,7 @@ def _aligned(sample_weight: Any, rows: da.Array) -> da.Array:
     )
     if not same:
         raise RowsError(
-            f"Expected one sample_weight a row, shape ({rows.shape[0]},), got shape {sample_weight.shape} in "
+            f"Expected one sample_weight per row, shape ({rows.shape[0]},), got shape {sample_weight.shape} in "
             f"{sample_weight.numblocks} blocks."
         )
     return sample_weight.rechunk((rows.chunks[0],)) if known else sample_weight

@@ -18,8 +18,7 @@ from qckm.clustering.nearest import distances
 from qckm.engines.jobs import Block, Job, merge_parts, run_part
 from qckm.models import read_model
 from qckm.sketch import Sketch, files
-from qckm.sources.frame_columns import column_names
-from qckm.sources.rows import as_rows
+from qckm.sources.rows import as_rows, column_names
 
 # Results that one task merges: few enough that a tree of a million partitions is five levels deep.
 FAN_IN = 16

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from qckm.common.arrays import Floats
+from qckm.common.arrays import Floats, Int64s
 from qckm.errors import RowsError, SourceError
 from qckm.kernels.cuda.device import cupy
 from qckm.kernels.cuda.device_arrays import as_device_array, as_floats
-from qckm.kernels.cuda.row_kernels import nearest_on_gpu
+from qckm.kernels.cuda.row_kernels import count_bits_on_gpu, nearest_on_gpu
 from qckm.kernels.placement import is_on_gpu
 from qckm.models import Model
 from qckm.planning.pilot import PILOT_ROWS, Pilot
 from qckm.planning.row_sample import RowSample, seed_of
 from qckm.sketch import Sketch, SketchOperator
-from qckm.sketch import on_gpu as sketching
-from qckm.sketch.runs import OnBad
-from qckm.sources.rows import as_weights, raise_not_finite
+from qckm.sketch.column_sums import ColumnSums
+from qckm.sources.rows import OnBad, as_weights, raise_not_finite
 
 # Rows that are copied to the host for each row of the sample: repeats among them are counted.
 _LOOKED_AT = 16
@@ -33,29 +32,58 @@ class GpuRows:
     lazy = True
 
     def __init__(self, X: Any, sample_weight: Any = None) -> None:
-        self._array, self._number = as_device_array(X, 2)
+        self.array, self._number = as_device_array(X, 2)
         columns = getattr(X, "columns", None)  # of a cuDF frame
         self.names = None if columns is None else tuple(str(name) for name in columns)
-        self.n_features = int(self._array.shape[1])
+        self.n_features = int(self.array.shape[1])
         self.weighted = sample_weight is not None
         held = as_device_array(sample_weight, 1)[0].get() if is_on_gpu(sample_weight) else sample_weight
-        self._weights = None if sample_weight is None else as_weights(held, len(self._array))
+        self._weights = None if sample_weight is None else as_weights(held, len(self.array))
         self._X = X
 
     def sketch(self, operator: SketchOperator, on_bad: OnBad = "error", n_jobs: int | None = None) -> Sketch:
-        """Sketch the rows where they are."""
+        """Sketch the rows where they are. Rows with real weights are copied, and summed by the CPU."""
         if on_bad == "skip":
             raise SourceError("Rows on a GPU cannot be skipped: leave out those with a NaN, then sketch the others.")
-        return sketching.sketch(operator, self._X, self._weights)
+        self.require_columns(operator)
+        weights = self._weights
+        if weights is not None and weights.dtype != np.int64:
+            return operator.sketch(as_floats(self.array, self._number).get(), weights)
+        found = operator.sketcher_on(self.array.device.id).sum(self._X, weights)
+        if found.bad_row is not None:
+            self._refuse(found.bad_row)
+        return Sketch(
+            operator,
+            found.total,
+            found.count,
+            found.saturated,
+            (found.lower, found.upper),
+            weighted=0 if weights is None else found.count,
+            column_sums=ColumnSums.of(found) if found.count else None,
+        )
+
+    def encode(self, operator: SketchOperator) -> Any:
+        """Encode the rows: their bits, there."""
+        self.require_columns(operator)
+        with self.array.device:
+            bits = cupy().empty((len(self.array), -(-operator.n_measurements // 8)), np.uint8)
+            bad_row = operator.sketcher_on(self.array.device.id).encode(self._X, bits)
+        if bad_row is not None:
+            self._refuse(bad_row)
+        return bits
+
+    def count_bits(self) -> Int64s:
+        """Count the ones at each position of packed rows."""
+        return count_bits_on_gpu(self.array)
 
     def sample(self, seed: int, rng: np.random.Generator, size: int = PILOT_ROWS) -> RowSample:
         """Sample the rows: of all of them, or of 16 times as many as are asked for, drawn at random."""
-        count = len(self._array)
+        count = len(self.array)
         chosen = np.arange(count)
         if count > _LOOKED_AT * size:
             chosen = np.sort(rng.choice(count, _LOOKED_AT * size, replace=False))
-        with self._array.device:
-            rows = as_floats(self._array[cupy().asarray(chosen)], self._number).get()
+        with self.array.device:
+            rows = as_floats(self.array[cupy().asarray(chosen)], self._number).get()
         weights = None if self._weights is None else self._weights[chosen]
         found = RowSample.empty(self.n_features, seed, size).added(rows, weights)
         return found.scaled(count / max(1, len(chosen))) if len(chosen) < count else found
@@ -71,7 +99,7 @@ class GpuRows:
     def misfit(self, model: Model) -> tuple[float, Floats]:
         """Return Σ w·d² of the rows to their centroids, and the number of rows of each centroid, (K,)."""
         labels, squares = self._nearest(model)
-        with self._array.device:
+        with self.array.device:
             heavy = None if self._weights is None else cupy().asarray(self._weights, np.float64)
             counts = cupy().bincount(labels, heavy, minlength=len(model.centers))
             total = squares.sum() if heavy is None else heavy @ squares
@@ -84,12 +112,12 @@ class GpuRows:
     def distances(self, model: Model, origin: Floats) -> Any:
         """Return the distance of each row to each centroid: a CuPy array (rows, K), on the rows' GPU."""
         module = cupy()
-        with self._array.device:
+        with self.array.device:
             units, centers = module.asarray(model.units), module.asarray((model.centers - origin) / model.units)
-            from_origin, out = module.asarray(origin), module.empty((len(self._array), len(centers)))
+            from_origin, out = module.asarray(origin), module.empty((len(self.array), len(centers)))
             height = max(1, _BLOCK // (len(centers) * self.n_features))
             for start in range(0, len(out), height):
-                part = as_floats(self._array[start : start + height], self._number).astype(np.float64)
+                part = as_floats(self.array[start : start + height], self._number).astype(np.float64)
                 differences = ((part - from_origin) / units)[:, np.newaxis] - centers
                 out[start : start + height] = module.sqrt((differences**2).sum(axis=2))
             if not bool(module.isfinite(out).all()):
@@ -107,8 +135,8 @@ class GpuRows:
             raise RowsError(f"Expected columns {expected!r:.200}, as the operator has, got {self.names!r:.200}.")
 
     def _nearest(self, model: Model) -> tuple[Any, Any]:
-        with self._array.device:
-            rows = as_floats(self._array, self._number)
+        with self.array.device:
+            rows = as_floats(self.array, self._number)
             if (model.units != 1).any():
                 rows = rows / cupy().asarray(model.units)
             labels, squares = nearest_on_gpu(rows, model.centers / model.units)
@@ -117,11 +145,13 @@ class GpuRows:
             return labels, squares
 
     def _require_finite(self) -> None:
-        with self._array.device:
-            finite = cupy().isfinite(as_floats(self._array, self._number)).all(axis=1)
+        with self.array.device:
+            finite = cupy().isfinite(as_floats(self.array, self._number)).all(axis=1)
             if not bool(finite.all()):
-                row = int((~finite).argmax())
-                raise_not_finite(as_floats(self._array[row : row + 1], self._number).get(), row)
+                self._refuse(int((~finite).argmax()))
+
+    def _refuse(self, row: int) -> NoReturn:
+        raise_not_finite(as_floats(self.array[row : row + 1], self._number).get(), row)
 
 
 def open_partitions(

@@ -19,8 +19,8 @@ from qckm.models import Model
 from qckm.planning.pilot import PILOT_ROWS, Pilot
 from qckm.planning.row_sample import RowSample, seed_of
 from qckm.sketch import Sketch, SketchOperator, files
-from qckm.sketch.runs import OnBad
-from qckm.sources.selecting import resolve
+from qckm.sources.rows import OnBad
+from qckm.sources.table import resolve
 
 _NOT_LAZY = (
     "Only Dask arrays and frames are labelled by predict and transform. On Spark, qckm.engines.spark_ml "

@@ -8,7 +8,8 @@ from typing import Any
 from qckm.engines.jobs import Block, Job
 from qckm.kernels.placement import computing_on
 from qckm.sketch import Sketch, SketchOperator, files
-from qckm.sketch.runs import OnBad, sketch_batch
+from qckm.sketch.sketch_operator import sketch_batch
+from qckm.sources.rows import OnBad
 from qckm.sources.source import Batch, Position
 
 

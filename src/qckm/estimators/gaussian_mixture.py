@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import DensityMixin
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from qckm.common.arrays import Floats
 from qckm.common.random import as_generator
 from qckm.decoding.mixture import COVARIANCE_TYPES, FittedMixture, choose_mixture_frequencies, fit_mixture
 from qckm.errors import RowsError
-from qckm.estimators.sketched import SketchedEstimator
-from qckm.estimators.validation import Count
+from qckm.estimators.base import CompressiveEstimator
+from qckm.estimators.parameters import COUNT, SHARED, Expected, finite_rows, is_count, one_of
 from qckm.models import Model
 from qckm.models.gaussian_density import GaussianDensity
 from qckm.planning.hints import Hints
-from qckm.sketch import Sketch
-from qckm.sources.engine_rows import engine_of, open_held
+from qckm.sources.engine_rows import engine_of
 
 if TYPE_CHECKING:
     from sklearn.mixture import GaussianMixture
 
 
-class CompressiveGaussianMixture(DensityMixin, SketchedEstimator):
-    """A mixture of Gaussians from a sketch: one pass over the rows, none of them kept.
+class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixture]):
+    """A mixture of Gaussians from a sketch: one pass over the rows.
 
     Weights, means and covariances are those whose sketch is the sketch. A pilot of at most 5000 rows is drawn before
-    the pass, for the scale, and to start from.
+    the pass, for the scale, and to start from. `fit` forgets it then. `partial_fit` keeps a sample of all its rows in
+    memory, four times as large. Rows are never pickled. `pilot=` says otherwise.
 
     Parameters
     ----------
@@ -40,7 +39,7 @@ class CompressiveGaussianMixture(DensityMixin, SketchedEstimator):
         Any covariance, a variance for each column, or one variance.
     signature : str, Signature or callable, default "one-bit"
     n_frequencies : int or "auto", default "auto"
-        m; "auto" takes six measurements an unknown, at least 100 frequencies. Fewer than two an unknown are refused.
+        m; "auto" takes six measurements per unknown, at least 100 frequencies. Fewer than two per unknown are refused.
     scale : float or "auto", default "auto"
         The kernel's length in data units; "auto" takes it from the pilot. Clusters are given a standard deviation of
         0.02 scales at least, in any direction: what is finer cannot be seen.
@@ -48,8 +47,14 @@ class CompressiveGaussianMixture(DensityMixin, SketchedEstimator):
     init : {"auto", "sketch"}, default "auto"
         "auto" starts from the clusters of the pilot's rows, weighted so that they reproduce the sketch. Where K
         Gaussians do not explain the sketch, but the rows do, the mixture is theirs. "sketch" uses no row.
+    pilot : {"sample", "first"} or None, default "sample"
+        Which rows may be kept. "sample" keeps a sample of all rows until they are decoded. "first" looks at rows, in
+        `partial_fit` those of the first batch, for the scale only. None looks at no row before it is sketched: `scale`
+        must be given, and phases count from 0.
     n_init : int, default 1
         A factor on the number of starts.
+    device : {"auto", "cpu", "cuda", "cuda:1", …}, default "auto"
+        Where rows are sketched: "auto" sketches rows where they lie, "cuda" copies rows of the host to a GPU.
     random_state : None, int or RandomState
 
     Attributes
@@ -85,10 +90,11 @@ class CompressiveGaussianMixture(DensityMixin, SketchedEstimator):
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012, scikit-learn's own convention
-        **SketchedEstimator._parameter_constraints,
-        "covariance_type": [StrOptions(set(COVARIANCE_TYPES))],
-        "n_init": [Count()],
+    _parameters: ClassVar[dict[str, Expected]] = {
+        **SHARED,
+        "n_components": COUNT,
+        "covariance_type": one_of(*COVARIANCE_TYPES),
+        "n_init": COUNT,
     }
 
     def __init__(
@@ -101,7 +107,9 @@ class CompressiveGaussianMixture(DensityMixin, SketchedEstimator):
         scale: Any = "auto",
         law: Any = "auto",
         init: str = "auto",
+        pilot: str | None = "sample",
         n_init: int = 1,
+        device: str = "auto",
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -111,48 +119,48 @@ class CompressiveGaussianMixture(DensityMixin, SketchedEstimator):
         self.scale = scale
         self.law = law
         self.init = init
+        self.pilot = pilot
         self.n_init = n_init
+        self.device = device
         self.random_state = random_state
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> npt.NDArray[np.int32]:
         """Fit, and return the most probable component of each row."""
-        labels: npt.NDArray[np.int32] = self.fit(X, sample_weight=sample_weight).predict(X)
-        return labels
+        return self.fit(X, sample_weight=sample_weight).predict(X)
 
     def predict(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the most probable component of each row, (rows,): of a Dask collection as a Dask array."""
         check_is_fitted(self)
         if engine_of(X):
-            held = open_held(X)
-            held.require_columns(self.operator_)
-            return held.nearest(self.to_model())  # type: ignore[no-any-return]
-        return self._density().predict(self._finite_rows(X))
+            labels: npt.NDArray[np.int32] = self._held_by_engine(X).nearest(self.to_model())
+            return labels
+        return self._density().predict(finite_rows(self, X))
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each component, given a row, (rows, K)."""
         check_is_fitted(self)
-        return self._density().predict_proba(self._finite_rows(X))
+        return self._density().predict_proba(finite_rows(self, X))
 
     def score_samples(self, X: Any) -> Floats:
         """Return the logarithm of the density at each row, (rows,): rows where it is low are anomalies."""
         check_is_fitted(self)
-        return self._density().score_samples(self._finite_rows(X))
+        return self._density().score_samples(finite_rows(self, X))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean logarithm of the density, in nats a row."""
+        """Return the mean logarithm of the density, in nats per row."""
         return float(self.score_samples(X).mean())
 
     def sample(self, n_samples: int = 1) -> tuple[Floats, npt.NDArray[np.int32]]:
         """Draw rows (n_samples, n) from the mixture, and the component that each is of."""
         check_is_fitted(self)
-        if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)) or n_samples < 1:
+        if not is_count(n_samples):
             raise RowsError(f"Expected n_samples to be a whole number >= 1, got {n_samples!r}.")
         return self._density().sample(int(n_samples), as_generator(self.random_state))
 
     def to_model(self) -> Model:
         """Return the mixture as a `qckm.Model`, to be saved as JSON, Parquet or .npz."""
         check_is_fitted(self)
-        return Model.of_mixture(self._fitted(), self.operator_)
+        return Model.of_mixture(self._decode(), self.operator_)
 
     def to_sklearn(self) -> GaussianMixture:
         """Return a fitted scikit-learn `GaussianMixture` with these weights, means and covariances."""
@@ -161,56 +169,31 @@ class CompressiveGaussianMixture(DensityMixin, SketchedEstimator):
     @property
     def weights_(self) -> Floats:
         """The components' shares of the rows, (K,)."""
-        return self._mixture().weights
+        return self._decode().weights
 
     @property
     def means_(self) -> Floats:
         """The components' means, (K, n)."""
-        return self._mixture().means
+        return self._decode().means
 
     @property
     def covariances_(self) -> Floats:
         """The components' covariances."""
-        return self._mixture().covariances
-
-    @property
-    def converged_(self) -> bool:
-        """Whether the mixture reproduces the sketch to its sampling noise."""
-        return self._mixture().converged
-
-    @property
-    def objective_(self) -> float:
-        """What is left of the sketch, squared."""
-        return self._mixture().objective
+        return self._decode().covariances
 
     @property
     def explained_(self) -> float:
         """The share of the sketch's energy that the mixture explains."""
-        return self._mixture().explained
-
-    @property
-    def n_iter_(self) -> int:
-        """The evaluations of the objective."""
-        return self._mixture().n_iter
-
-    @property
-    def _n_clusters(self) -> int:
-        return self.n_components
-
-    def _mixture(self) -> FittedMixture:
-        found: FittedMixture = self._fitted()
-        return found
+        return self._decode().explained
 
     def _density(self) -> GaussianDensity:
-        found = self._mixture()
+        found = self._decode()
         return GaussianDensity(found.weights, found.means, found.covariances)
 
     def _choose_n_frequencies(self, n_features: int) -> int:
         return choose_mixture_frequencies(n_features, self.n_components, self.covariance_type)
 
-    def _fit_to(self, sketch: Sketch, hints: Hints | None, seed: int) -> FittedMixture:
-        return fit_mixture(sketch, self.n_components, self.covariance_type, hints, self.n_init, seed)
-
-    def _require_rows(self, count: float, weighted: bool = False) -> None:
-        if count < self.n_components and not weighted:
-            raise RowsError(f"n_samples={count} should be >= n_components={self.n_components}.")
+    def _decode_sketch(self, hints: Hints | None) -> FittedMixture:
+        if hints is not None and self.init == "sketch":
+            hints = hints.without_rows()
+        return fit_mixture(self.sketch_, self.n_components, self.covariance_type, hints, self.n_init, self._seed)

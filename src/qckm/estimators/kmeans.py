@@ -1,32 +1,34 @@
-"""CompressiveKMeans: the scikit-learn face. It validates, and hands on to the operator, the sketch and the decoder."""
+"""CompressiveKMeans: k-means from a sketch, with the surface of scikit-learn's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import _fit_context
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
-from qckm.common.arrays import Floats, Rows
-from qckm.common.random import as_seed
-from qckm.decoding.decode import Hints, hints_of, require_sketch
-from qckm.errors import DecodeError, OperatorError, RowsError
-from qckm.estimators.fitted import FittedKMeans
-from qckm.estimators.kept_rows import begin_sample, draw_pilot_of_rows, sample_like, stand_for
-from qckm.estimators.validation import PARAMETERS, validate_rows, validate_weights
-from qckm.kernels.placement import computing_on
-from qckm.planning.pilot import Pilot, choose_pilot_size
-from qckm.planning.plan import Plan, decoder_seed, plan_operator
-from qckm.planning.row_sample import RowSample, seed_of
-from qckm.planning.source_rows import SourceRows, is_in_files
-from qckm.sketch import Sketch, SketchOperator
-from qckm.sketch.runs import OnBad
-from qckm.sources.engine_rows import HeldRows, engine_of, open_held
+from qckm.clustering.nearest import distances, nearest
+from qckm.common.arrays import Floats, Rows, Weights
+from qckm.decoding.decode import DECODERS, Clustering, decode_hinted
+from qckm.errors import warn
+from qckm.estimators.base import Columns, CompressiveEstimator
+from qckm.estimators.parameters import COUNT, SHARED, Expected, one_of, validate_rows, validate_weights
+from qckm.estimators.rows import ArrayRows, EngineRows, HeldRows
+from qckm.models import Model
+from qckm.planning.hints import Hints
+from qckm.sources.engine_rows import engine_of
+from qckm.sources.rows import OnBad
+
+if TYPE_CHECKING:
+    from sklearn.cluster import KMeans
 
 
-class CompressiveKMeans(FittedKMeans):
+class CompressiveKMeans(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, CompressiveEstimator[Clustering]
+):
     """K-means from a sketch: one pass over the rows, and a few of them to decode it with.
 
     A pilot of at most 5000 rows (50 a cluster, where that is more) is drawn before the pass, for the scale, and decoded
@@ -79,7 +81,8 @@ class CompressiveKMeans(FittedKMeans):
     cluster_weights_ : ndarray of shape (K,)
         Shares of the rows, as the decoder sees them.
     labels_ : ndarray of shape (rows,)
-        The nearest centroid of each row given to `fit`.
+        The nearest centroid of each row given to `fit`, −1 of a row that was left out (`on_bad="skip"`). Of rows that
+        Dask holds, a Dask array; there are none of rows that Spark or Ray hold, or that are read in batches.
     inertia_ : float
         Sum of squared distances of the rows to their centroids, weighted.
     sketch_ : Sketch
@@ -115,7 +118,20 @@ class CompressiveKMeans(FittedKMeans):
     True
     """
 
-    _parameter_constraints = PARAMETERS
+    _counted = "n_clusters"
+    _parameters: ClassVar[dict[str, Expected]] = {
+        **SHARED,
+        "n_clusters": COUNT,
+        "decoder": one_of(*DECODERS),
+        "init": Expected(
+            "'auto', 'sketch', 'pilot' or centroids",
+            lambda value: value in ("auto", "sketch", "pilot") if isinstance(value, str) else np.ndim(value) == 2,
+        ),
+        "n_init": COUNT,
+        "compute_labels": Expected("True or False", lambda value: isinstance(value, (bool, np.bool_))),
+    }
+    labels_: npt.NDArray[np.int32]
+    inertia_: float
 
     def __init__(
         self,
@@ -148,184 +164,123 @@ class CompressiveKMeans(FittedKMeans):
         self.compute_labels = compute_labels
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: object, y: object = None, sample_weight: object = None) -> CompressiveKMeans:
-        """Sketch the rows in one pass and decode the sketch.
-
-        Parameters
-        ----------
-        X : array-like of shape (rows, n)
-            Or rows that an engine holds: a Dask array, data frame or bag, a Spark DataFrame, a Ray dataset. They are
-            sketched where they are; `labels_` are then a Dask array, and there are none for the others. Or a path, or
-            what `qckm.open_source` gives: read in batches, without `labels_`.
-        y : ignored
-        sample_weight : array-like of shape (rows,), optional
-
-        Returns
-        -------
-        self
-        """
-        if is_in_files(X):
-            return self.fit_partitions(SourceRows(X, sample_weight))
-        if engine_of(X):
-            return self.fit_partitions(open_held(X, sample_weight=sample_weight))
-        rows = validate_rows(self, X, reset=True)
-        weights = validate_weights(sample_weight, rows)
-        if len(rows) < self.n_clusters:
-            raise RowsError(f"n_samples={len(rows)} should be >= n_clusters={self.n_clusters}.")
-        operator, pilot, seed = self._prepare(
-            lambda rng: draw_pilot_of_rows(rows, weights, rng, choose_pilot_size(self.n_clusters))
-        )
-        self._adopt(self._sketch(operator, rows, weights), pilot, seed)
-        self._decode()
-        self._forget_rows()
-        if self.compute_labels:
-            self._label(rows, weights)
-        return self
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: object, y: object = None, sample_weight: object = None) -> CompressiveKMeans:
-        """Add a batch of rows to the sketch. Nothing is decoded until centroids are asked for.
-
-        The first batch draws the operator, so with scale="auto" it should be like the ones to come, and hold at least
-        K rows. A batch that is refused changes nothing.
-
-        Parameters
-        ----------
-        X : array-like of shape (rows, n)
-        y : ignored
-        sample_weight : array-like of shape (rows,), optional
-
-        Returns
-        -------
-        self
-        """
-        first = not hasattr(self, "sketch_")
-        if engine_of(X):
-            if first:
-                return self.fit_partitions(open_held(X, sample_weight=sample_weight), decode=False)
-            held = self._opened(X, sample_weight)
-            with computing_on(self.device):
-                more = held.sketch(self.operator_)
-            sample = None if self._sample is None else self._sample.merged(sample_like(self._sample, held, more))
-            self._adopt(self.sketch_ + more, self._pilot, self._seed, sample)
-            return self
-        rows = validate_rows(self, X, reset=first)
-        weights = validate_weights(sample_weight, rows)
-        if first:
-            if self.scale == "auto" and len(rows) < self.n_clusters:
-                raise RowsError(
-                    f"The first batch sets the scale: n_samples={len(rows)} should be >= n_clusters={self.n_clusters}. "
-                    "Begin with a larger batch, or pass scale=."
-                )
-            samples: list[RowSample] = []
-
-            def draw(rng: np.random.Generator) -> Pilot:
-                samples.append(begin_sample(rows, weights, rng, choose_pilot_size(self.n_clusters)))
-                return samples[0].pilot()
-
-            operator, pilot, seed = self._prepare(draw, of_all=False)
-            self._adopt(self._sketch(operator, rows, weights), pilot, seed, samples[0] if samples else None)
-        else:
-            sketch = self.sketch_ + self._sketch(self.operator_, rows, weights)
-            sample = None if self._sample is None else self._sample.added(rows, weights)
-            self._adopt(sketch, self._pilot, self._seed, sample)
-        return self
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit_sketch(self, sketch: Sketch, rows: npt.ArrayLike | None = None) -> CompressiveKMeans:
-        """Decode a sketch made elsewhere; its operator takes the place of signature, scale, law and n_frequencies.
-
-        Of a sketch at several scales (`octaves`), the one that suits the data is decoded.
-
-        Parameters
-        ----------
-        sketch : Sketch
-        rows : array-like of shape (rows, n), optional
-            Some of the rows that were sketched, or rows like them, which `init="auto"` then decodes with.
-
-        Returns
-        -------
-        self
-        """
-        require_sketch(sketch)
-        if isinstance(self.init, str) and self.init == "pilot":
-            raise DecodeError("A sketch has no pilot rows: use init='sketch', 'auto', or centroids of your own.")
-        seed = decoder_seed(as_seed(self.random_state))
-        self._set_columns(sketch.operator.n_features, sketch.operator.feature_names)
-        self._adopt(sketch, None if rows is None else hints_of(sketch.operator, rows), seed)
-        self._decode()
-        self._forget_rows()
-        return self
-
-    def fit_predict(self, X: object, y: object = None, sample_weight: object = None) -> npt.NDArray[np.int32]:
+    def fit_predict(
+        self,
+        X: object,
+        y: object = None,
+        sample_weight: object = None,
+        *,
+        columns: Columns = None,
+        on_bad: OnBad = "error",
+    ) -> npt.NDArray[np.int32]:
         """Fit, and return the nearest centroid of each row."""
-        self.fit(X, sample_weight=sample_weight)
+        self.fit(X, sample_weight=sample_weight, columns=columns, on_bad=on_bad)
         return self.labels_ if self.compute_labels else self.predict(X)
 
-    def fit_partitions(self, held: HeldRows, on_bad: OnBad = "error", decode: bool = True) -> CompressiveKMeans:
-        """Fit to rows that an engine holds; `fit` and `partial_fit` call this for Dask, Spark and Ray.
+    def predict(self, X: object) -> npt.NDArray[np.int32]:
+        """Return the nearest centroid of each row, (rows,): of a Dask collection as a Dask array, not computed yet."""
+        check_is_fitted(self)
+        if engine_of(X):
+            labels: npt.NDArray[np.int32] = self._held_by_engine(X).nearest(self.to_model())
+            return labels
+        return self._nearest(validate_rows(self, X, reset=False))[0]
 
-        Parameters
-        ----------
-        held : HeldRows
-            What `qckm.engines.open_partitions` gives.
-        on_bad : {"error", "skip"}
-            Rows with a null, NaN or infinity: refuse, or leave out and count in the sketch's `skipped`.
-        decode : bool, default True
-            Whether to decode at once, and to label the rows if that is asked for.
+    def transform(self, X: object) -> Floats:
+        """Return the distance of each row to each centroid, (rows, K)."""
+        check_is_fitted(self)
+        if engine_of(X):
+            found: Floats = self._held_by_engine(X).distances(self.to_model(), self.operator_.origin)
+            return found
+        rows = validate_rows(self, X, reset=False)
+        return distances(rows, self.cluster_centers_, self.operator_.origin, self.operator_.units)
 
-        Returns
-        -------
-        self
-        """
-        self._set_columns(held.n_features, held.names)
-        samples: list[RowSample] = []
+    def score(self, X: object, y: object = None, sample_weight: object = None) -> float:
+        """Return minus the sum of squared distances of the rows to their centroids, weighted."""
+        check_is_fitted(self)
+        if engine_of(X):
+            return -self._held_by_engine(X, sample_weight).misfit(self.to_model())[0]
+        rows = validate_rows(self, X, reset=False)
+        return -_inertia(self._nearest(rows)[1], validate_weights(sample_weight, rows))
 
-        def draw(rng: np.random.Generator) -> Pilot:
-            samples.append(held.sample(seed_of(rng), rng, choose_pilot_size(self.n_clusters)))
-            return samples[0].pilot()
+    def to_model(self) -> Model:
+        """Return the centroids as a `qckm.Model`, to be saved as JSON, CSV, Parquet or .npz."""
+        check_is_fitted(self)
+        return Model.of(self._decode(), self.operator_)
 
-        operator, pilot, seed = self._prepare(draw)
-        with computing_on(self.device):
-            sketch = held.sketch(operator, on_bad)
-        if sketch.count < self.n_clusters and not held.weighted:
-            raise RowsError(f"n_samples={sketch.count} should be >= n_clusters={self.n_clusters}.")
-        self._adopt(sketch, pilot, seed, stand_for(sketch, samples[0]) if samples else None)
-        if decode:
-            self._decode()
-            self._forget_rows()
-            if self.compute_labels and held.lazy:
-                self.inertia_, used = held.misfit(self.to_model())
-                self.labels_ = held.nearest(self.to_model())
-                self._warn_of_unused(int((used > 0).sum()))
-        return self
+    def to_sklearn(self) -> KMeans:
+        """Return a fitted scikit-learn `KMeans` with these centroids, e.g. for ONNX by skl2onnx."""
+        return self.to_model().to_sklearn()
 
-    def _sketch(self, operator: SketchOperator, rows: Rows, weights: Floats | None) -> Sketch:
-        with computing_on(self.device):
-            return operator.sketch(rows, weights)
+    @property
+    def cluster_centers_(self) -> Floats:
+        """The centroids, (K, n), the heaviest first."""
+        return self._decode().centers
 
-    def _prepare(
-        self, draw: Callable[[np.random.Generator], Pilot], of_all: bool = True
-    ) -> tuple[SketchOperator, Hints | None, int]:
-        """Draw the operator from a pilot, of all rows or the first; return it with its hints and the decoder's seed."""
-        if self.pilot is None and self.scale == "auto":
-            raise OperatorError("With pilot=None no row is looked at: expected scale=, a length in data units.")
-        if self.pilot is None and isinstance(self.init, str) and self.init == "pilot":
-            raise DecodeError("With pilot=None there is no pilot to begin at: use init='sketch' or 'auto'.")
-        names = getattr(self, "feature_names_in_", None)
-        plan = Plan(
-            n_clusters=self.n_clusters,
-            n_frequencies=None if self.n_frequencies == "auto" else self.n_frequencies,
-            scale=None if self.scale == "auto" else self.scale,
-            law=self.law,
-            signature=self.signature,
-            seed=as_seed(self.random_state),
-        )
-        columns = range(self.n_features_in_) if names is None else names
-        want_hints = self.pilot is not None
-        planned = plan_operator([str(name) for name in columns], names, draw, plan, want_hints, of_all)
-        hints = planned.hints
-        if hints is not None and self.pilot == "first":
-            hints = hints.without_rows()
-        return planned.operator, hints, decoder_seed(plan.seed)
+    @property
+    def cluster_weights_(self) -> Floats:
+        """The centroids' shares of the rows, (K,)."""
+        return self._decode().weights
+
+    @property
+    def explained_(self) -> float:
+        """The share of the sketch's energy that K clusters explain."""
+        return self._decode().explained
+
+    @property
+    def inertia_estimate_(self) -> float | None:
+        """The sum of squared distances of all rows to their centroids, as far as the sketch tells."""
+        return self._decode().inertia
+
+    @property
+    def inertia_error_(self) -> float | None:
+        """The standard error of `inertia_estimate_`."""
+        return self._decode().inertia_error
+
+    @property
+    def remarks_(self) -> tuple[str, ...]:
+        """What to know before relying on the centroids, in words; empty where all is well."""
+        return self._decode().remarks
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_clusters
+
+    def _decode_sketch(self, hints: Hints | None) -> Clustering:
+        how = (self.init, self.bounds, self.decoder, self.n_init, self._seed)
+        return decode_hinted(self.sketch_, self.n_clusters, hints, *how)
+
+    def _label(self, held: HeldRows) -> None:
+        """Find the nearest centroids of the rows, and warn of centroids that are no row's nearest."""
+        if not self.compute_labels:
+            return
+        if isinstance(held, ArrayRows):
+            rows, weights = held.rows, held.weights
+            self.labels_ = np.full(len(rows), -1, np.int32)
+            good = np.isfinite(rows).all(axis=1) if self.sketch_.skipped else slice(None)
+            self.labels_[good], squares = self._nearest(rows[good])
+            self.inertia_ = _inertia(squares, None if weights is None else weights[good])
+            used = np.unique(self.labels_[good]).size
+        elif getattr(held, "lazy", False):
+            there: EngineRows = held  # type: ignore[assignment]
+            self.inertia_, counts = there.misfit(self.to_model())
+            self.labels_ = there.nearest(self.to_model())
+            used = int((counts > 0).sum())
+        else:
+            return
+        if used < self.n_clusters:
+            warn(
+                f"Only {used} of {self.n_clusters} centroids are the nearest of some row: fewer distinct rows than "
+                "n_clusters, or a search that missed some (raise n_init or n_frequencies).",
+                ConvergenceWarning,
+            )
+
+    def _nearest(self, rows: Rows) -> tuple[npt.NDArray[np.int32], Floats]:
+        """Return the nearest centroid of each row and the squared distance to it, in units."""
+        units = self.operator_.units
+        if (units == 1).all():
+            return nearest(rows, self.cluster_centers_)
+        return nearest(rows / units, self.cluster_centers_ / units)
+
+
+def _inertia(squares: Floats, weights: Weights | None) -> float:
+    return float(squares.sum() if weights is None else weights @ squares)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -11,18 +11,19 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from qckm.common.arrays import Floats
 from qckm.decoding.principal_axes import FittedAxes, choose_axes_frequencies, fit_axes
 from qckm.errors import DecodeError, RowsError
-from qckm.estimators.sketched import SketchedEstimator
+from qckm.estimators.base import CompressiveEstimator
+from qckm.estimators.parameters import COUNT, SHARED, Expected, finite_rows
 from qckm.planning.hints import Hints
-from qckm.sketch import Sketch
 
 
-class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SketchedEstimator):
-    """Principal components from a sketch: one pass over the rows, none of them kept.
+class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CompressiveEstimator[FittedAxes]):
+    """Principal components from a sketch: one pass over the rows.
 
     A sketch of up to 64 columns knows their covariances, exactly for rows as they were coded, and these are used.
     Elsewhere (more columns, bits of sensors, real-valued weights) a Gaussian of mean, r axes and a variance for each
     column is fitted to the sketch. Where it does not explain the sketch, as for clusters, the covariance is that of the
-    pilot's rows, weighted so that they reproduce the sketch, or without rows that of a mixture.
+    pilot's rows, weighted so that they reproduce the sketch, or without rows that of a mixture. `fit` then forgets the
+    rows. `partial_fit` keeps a sample of all its rows in memory. Rows are never pickled. `pilot=` says otherwise.
 
     Parameters
     ----------
@@ -36,6 +37,12 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sketched
     law : str or Law, default "auto"
     init : {"auto", "sketch"}, default "auto"
         Whether the pilot's rows may be used where one Gaussian does not explain the sketch; "sketch" uses no row.
+    pilot : {"sample", "first"} or None, default "sample"
+        Which rows may be kept. "sample" keeps a sample of all rows until they are decoded. "first" looks at rows, in
+        `partial_fit` those of the first batch, for the scale only. None looks at no row before it is sketched: `scale`
+        must be given, and phases count from 0.
+    device : {"auto", "cpu", "cuda", "cuda:1", …}, default "auto"
+        Where rows are sketched: "auto" sketches rows where they lie, "cuda" copies rows of the host to a GPU.
     random_state : None, int or RandomState
 
     Attributes
@@ -70,6 +77,8 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sketched
     ([[0.6, 0.8, 0.0]], True)
     """
 
+    _parameters: ClassVar[dict[str, Expected]] = {**SHARED, "n_components": COUNT}
+
     def __init__(
         self,
         n_components: int = 1,
@@ -79,6 +88,8 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sketched
         scale: Any = "auto",
         law: Any = "auto",
         init: str = "auto",
+        pilot: str | None = "sample",
+        device: str = "auto",
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -87,12 +98,14 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sketched
         self.scale = scale
         self.law = law
         self.init = init
+        self.pilot = pilot
+        self.device = device
         self.random_state = random_state
 
     def transform(self, X: Any) -> Floats:
         """Return the rows in terms of the components, (rows, r)."""
         check_is_fitted(self)
-        coordinates: Floats = (self._finite_rows(X) - self.mean_) @ self.components_.T
+        coordinates: Floats = (finite_rows(self, X) - self.mean_) @ self.components_.T
         return coordinates
 
     def inverse_transform(self, X: Any) -> Floats:
@@ -117,28 +130,18 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sketched
     @property
     def explained_variance_ratio_(self) -> Floats:
         """The share of each component in the variance of all columns, (r,)."""
-        ratios: Floats = self.explained_variance_ / np.trace(self._axes().covariance)
+        ratios: Floats = self.explained_variance_ / np.trace(self._decode().covariance)
         return ratios
 
     @property
     def mean_(self) -> Floats:
         """The mean of the rows, (n,)."""
-        return self._axes().mean
-
-    @property
-    def converged_(self) -> bool:
-        """Whether what was fitted reproduces the sketch, or no row was clipped."""
-        return self._axes().converged
+        return self._decode().mean
 
     @property
     def source_(self) -> str:
         """What the covariance is of: all rows, one Gaussian, the pilot's rows, or clusters."""
-        return self._axes().source
-
-    @property
-    def objective_(self) -> float:
-        """What is left of the sketch, squared."""
-        return self._axes().objective
+        return self._decode().source
 
     @property
     def n_components_(self) -> int:
@@ -153,12 +156,8 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sketched
     def _n_clusters(self) -> int:
         return 1
 
-    def _axes(self) -> FittedAxes:
-        found: FittedAxes = self._fitted()
-        return found
-
     def _eigen(self) -> tuple[Floats, Floats]:
-        values, vectors = np.linalg.eigh(self._axes().covariance)
+        values, vectors = np.linalg.eigh(self._decode().covariance)
         components = vectors[:, ::-1][:, : self.n_components].T
         largest = np.take_along_axis(components, np.abs(components).argmax(axis=1)[:, np.newaxis], axis=1)
         return values[::-1][: self.n_components], components * np.where(largest < 0, -1.0, 1.0)
@@ -166,19 +165,21 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Sketched
     def _choose_n_frequencies(self, n_features: int) -> int:
         return choose_axes_frequencies(n_features, self.n_components)
 
-    def _fit_to(self, sketch: Sketch, hints: Hints | None, seed: int) -> FittedAxes:
+    def _decode_sketch(self, hints: Hints | None) -> FittedAxes:
+        sketch = self.sketch_
         mean, covariance = sketch.column_means, sketch.column_covariances
         if mean is None or covariance is None:
-            return fit_axes(sketch, self.n_components, hints, seed)
+            if hints is not None and self.init == "sketch":
+                hints = hints.without_rows()
+            return fit_axes(sketch, self.n_components, hints, self._seed)
         if not sketch.count > 1:
             raise DecodeError("A sketch of one row (n_samples = 1) has no variance: sketch more rows.")
         as_counted = covariance * (sketch.count / (sketch.count - 1))  # by scikit-learn
         return FittedAxes(mean, as_counted, 0.0, not sketch.saturated, "columns", 0)
 
-    def _require_rows(self, count: float, weighted: bool = False) -> None:
+    def _require_rows(self, count: float, first_batch: bool = False) -> None:
         if self.n_components > self.n_features_in_:
             raise RowsError(
                 f"Expected n_components from 1 to n_features={self.n_features_in_}, got {self.n_components}."
             )
-        if count < 1:
-            raise RowsError("Expected one row or more, got none.")
+        super()._require_rows(count, first_batch)

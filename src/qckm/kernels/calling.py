@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.kernels import library
+from qckm.kernels.threads import Tasks, share
 
 _POINTER, _INT64, _DOUBLE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 
@@ -30,8 +31,36 @@ def fields(**kinds: str) -> list[tuple[str, Any]]:
     return [(name, types[kind.split("_")[0]]) for kind, names in kinds.items() for name in names.split()]
 
 
+class _Products(Struct):
+    _fields_ = fields(integers="first last count", arrays="vectors out")
+
+
+def multiply(
+    name: str, matrix: Struct, shape: tuple[int, int], vectors: Floats, n_threads: int, together: int = 1
+) -> Floats:
+    """Multiply the rows of a matrix with vectors (L, columns): (L, rows). Threads share the rows, so many together."""
+    (rows, columns), given = shape, floats(vectors)
+    if given.shape[1] != columns:
+        raise ValueError(f"expected vectors of {columns} numbers, got {given.shape[1]}")
+    out = np.zeros((len(given), rows))
+    height = together * -(-rows // (together * n_threads))
+
+    def work(tasks: Tasks) -> None:
+        for task in tasks:
+            call(name, matrix, _Products(task * height, min(rows, (task + 1) * height), len(given), given, out))
+
+    if given.size and out.size:
+        share(work, -(-rows // height), n_threads)
+    return out
+
+
 def call(name: str, *arguments: Any) -> None:
-    """Call a function of the library, whose arguments are all pointers."""
+    """Call a function of the library whose arguments are all pointers, and which says no more than that it is done."""
+    asked(name, *arguments)
+
+
+def asked(name: str, *arguments: Any) -> bool:
+    """Call a function of the library, as `call` does; return what it says beside being done, such as that it cannot."""
     for argument in arguments:
         if isinstance(argument, Struct):
             _require_size(type(argument))
@@ -39,7 +68,9 @@ def call(name: str, *arguments: Any) -> None:
         _POINTER(argument.ctypes.data) if isinstance(argument, np.ndarray) else ctypes.byref(argument)
         for argument in arguments
     )
-    library.require_done(_function(name)(*pointers), "decode")
+    said = _function(name)(*pointers)
+    library.require_done(said, "decode")
+    return bool(said)
 
 
 def floats(array: npt.NDArray[Any]) -> Floats:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from qckm.common.arrays import Bytes, Floats, Int64s
 from qckm.kernels import library, reference
 from qckm.kernels.library import DONE, RowsAt, Spec, Totals
-from qckm.kernels.sketcher import Measurement, Summary
+from qckm.kernels.portable import Measurement, Summary
 from qckm.kernels.threads import Tasks, count_threads, share
 
 Result = TypeVar("Result")
@@ -24,7 +24,7 @@ _BITS, _COSINES, _TABLE = range(3)
 _FEW_FEATURES = 2
 # Multiplications of a task: ten milliseconds or so, often enough for Ctrl-C, seldom enough to cost nothing.
 _TASK_PRODUCTS = 1 << 29
-# Rows of a task at least, and tasks a thread: so that no thread waits long for the last one.
+# Rows of a task at least, and tasks per thread: so that no thread waits long for the last one.
 _LEAST_ROWS, _TASKS_A_THREAD = 1024, 4
 _TASK_BYTES = 1 << 22  # of packed bits
 

@@ -1,8 +1,13 @@
-"""Sketching by the reference arithmetic, in NumPy: what real weights need, and all there is without the C core."""
+"""What sketching takes and finds, and sketching by the reference arithmetic, in NumPy.
+
+Real weights need that, and it is all there is without the C core.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -10,12 +15,82 @@ import numpy.typing as npt
 from qckm.common import wide
 from qckm.common.arrays import Bytes, Floats, Int64s, Rows
 from qckm.kernels import reference
-from qckm.kernels.sketcher import Measurement, Summary
 
+# Products of the columns of a row are summed for up to so many columns: 2016 products, beside which a file of 5nK
+# frequencies is large, and which take some per cent of the time of a row (benchmarks/column_sums.py).
+MOST_COLUMNS = 64
 # The contributions of this many measurements are held at a time: 8 MB of phases.
 _CHUNK = 1 << 20
 # Bits of weights at a time: 13, 30 of a code's square and 20 of the rows held fill an int64.
 _WEIGHT_BITS = 13
+
+
+class Structure(Protocol):
+    """The integers of structured frequencies."""
+
+    @property
+    def signs(self) -> npt.NDArray[np.int8]:
+        """Diagonals of the blocks, ±1 (blocks, 3, size)."""
+
+    @property
+    def factors(self) -> npt.NDArray[np.int32]:
+        """What codes are multiplied by, (n,)."""
+
+    @property
+    def radii(self) -> npt.NDArray[np.int32]:
+        """Radii of the frequencies, (m,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """All that the bits of a sketch depend on, as integers; steps and origin in data units."""
+
+    frequency_codes: npt.NDArray[np.int16] | Structure
+    dither_codes: npt.NDArray[np.int32]
+    steps: Floats
+    origin: Floats
+    table: npt.NDArray[np.int16]
+    paired: bool
+    octaves: int = 1
+
+    @property
+    def n_measurements(self) -> int:
+        """The length of a sketch, M."""
+        return len(self.dither_codes) * (2 if self.paired else 1)
+
+
+@dataclass
+class Summary:
+    """What a pass over some rows found; `bad_row` is the first that is not finite, and nothing else is then right."""
+
+    total: Int64s | Floats
+    lower: Floats
+    upper: Floats
+    count: int | float = 0
+    saturated: int | float = 0
+    bad_row: int | None = None
+    # Sums of codes and of their squares, (2, n) of `qckm.common.wide`, and of the products of columns i and j > i, row
+    # by row, (2, n(n − 1)/2): none of real weights, and no products of many columns.
+    codes: Int64s | None = None
+    squares: Int64s | None = None
+    products: Int64s | None = None
+
+    @classmethod
+    def start(cls, measurement: Measurement, real: bool = False) -> Summary:
+        """Return the summary of no rows; of real weights, sums are floats, and there are none of columns."""
+        n, size = len(measurement.steps), measurement.n_measurements
+        total: Int64s | Floats = np.zeros(size, np.float64) if real else np.zeros(size, np.int64)
+        found = cls(total, np.full(n, np.inf), np.full(n, -np.inf))
+        if not real:
+            found.codes, found.squares = wide.zeros(n), wide.zeros(n)
+            found.products = wide.zeros(n * (n - 1) // 2) if n <= MOST_COLUMNS else None
+        return found
+
+    def add_columns(self, other: Summary) -> None:
+        """Add the sums of columns of other rows."""
+        for name in ("codes", "squares", "products"):
+            own, others = getattr(self, name), getattr(other, name)
+            setattr(self, name, None if own is None or others is None else wide.add(own, others))
 
 
 class PortableSketcher:

@@ -4,8 +4,8 @@ from qckm.models.as_csv import to_csv
 from qckm.models.as_json import FORMAT, to_json
 from qckm.models.as_npz import to_npz
 from qckm.models.as_parquet import to_parquet
-from qckm.models.formats import ENDINGS, load_model, read_model, writer_for
-from qckm.models.model import Model
+from qckm.models.formats import ENDINGS, load_model, read_model
+from qckm.models.model import Model, writer_for
 
 __all__ = [
     "ENDINGS",

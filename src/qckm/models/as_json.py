@@ -101,3 +101,15 @@ def _finite(content: object) -> object:
     if isinstance(content, (list, tuple)):
         return [_finite(value) for value in content]
     return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+# Centroids hardly compress; zeros and repeated numbers do, in models small enough not to matter.
+_FREE = 1 << 26
+_TIMES = 16
+
+
+def require_sane(needed: int, available: int) -> None:
+    """Refuse a file that says of itself that it grows to many times its size: that is no model, but an attack."""
+    most = _FREE + _TIMES * available
+    if needed > most:
+        raise FileError(f"expected at most {most:,} bytes of a file of {available:,}, got {needed:,}: no sane model")

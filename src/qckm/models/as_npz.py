@@ -13,8 +13,7 @@ import numpy as np
 
 from qckm.common.arrays import Array
 from qckm.errors import FileError
-from qckm.models.as_json import dump, notes_of, parse
-from qckm.models.bounds import require_sane
+from qckm.models.as_json import dump, notes_of, parse, require_sane
 from qckm.models.model import Model
 
 _NOTES = "notes_json"

@@ -11,12 +11,11 @@ import io
 import numpy as np
 
 from qckm.errors import FileError
-from qckm.models.as_json import FORMAT, MIXTURE_FORMAT, dump, format_of, notes_of, numbers_of, parse
-from qckm.models.bounds import require_sane
-from qckm.models.column_names import OURS, headings
+from qckm.models.as_csv import OURS, headings
+from qckm.models.as_json import FORMAT, MIXTURE_FORMAT, dump, format_of, notes_of, numbers_of, parse, require_sane
 from qckm.models.model import Model
+from qckm.sources.parquet import require_modest_pages
 from qckm.sources.parquet_footer import MAGIC, Footer, read_footer
-from qckm.sources.parquet_pages import require_modest_pages
 
 # By their numbers in parquet.thrift.
 _INT32, _INT64, _FLOAT, _DOUBLE = 1, 2, 4, 5

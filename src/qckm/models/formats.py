@@ -11,15 +11,10 @@ from qckm.models.as_csv import from_csv, to_csv
 from qckm.models.as_json import from_json, to_json
 from qckm.models.as_npz import from_npz, to_npz
 from qckm.models.as_parquet import from_parquet, to_parquet
-from qckm.models.model import Model
+from qckm.models.model import WRITERS, Model
 
-_WRITERS: dict[str, Callable[[Model], bytes]] = {
-    ".json": to_json,
-    ".csv": to_csv,
-    ".parquet": to_parquet,
-    ".npz": to_npz,
-}
-ENDINGS = tuple(_WRITERS)
+WRITERS.update({".json": to_json, ".csv": to_csv, ".parquet": to_parquet, ".npz": to_npz})
+ENDINGS = tuple(WRITERS)
 _READERS: dict[bytes, Callable[[bytes], Model]] = {
     b"PAR1": from_parquet,
     b"PK": from_npz,
@@ -33,14 +28,6 @@ _ADVICE: dict[str, tuple[str, Topic]] = {
     "a sketch": ("a sketch: decode it first, with qckm.decode", "sketch"),
     "a checkpoint": ("a checkpoint of a run that is not done: finish it first", "checkpoint"),
 }
-
-
-def writer_for(path: str | os.PathLike[str]) -> Callable[[Model], bytes]:
-    """Return what writes the format of a name's ending; refuse a name that has none of them."""
-    ending = os.path.splitext(os.fspath(path))[1].lower()
-    if ending not in _WRITERS:
-        raise FileError(f"{os.fspath(path)}: expected a name that ends in {', '.join(_WRITERS)}, got {ending!r}.")
-    return _WRITERS[ending]
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
@@ -68,8 +55,8 @@ def read_model(data: bytes, label: str) -> Model:
     read = _reader_for(data)
     with foreign_files.reading(label, "a model file"):
         if read is None:
-            kind = foreign_files.recognised(data) or "something else"
-            found, about = _ADVICE.get(kind, (kind, "model"))
+            kind = foreign_files.recognised(data[: foreign_files.START])
+            found, about = _ADVICE.get(kind or "", (kind or "something else", "model"))
             raise FileError(f"got {found}", about)
         return read(data)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -192,6 +193,16 @@ class Model:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model atomically, in the format of the name's ending."""
-        from qckm.models.formats import writer_for  # formats know what a model is
-
         atomic.write_atomically(path, writer_for(path)(self))
+
+
+# By the ending of a name; formats.py, which knows them all, fills it in.
+WRITERS: dict[str, Callable[[Model], bytes]] = {}
+
+
+def writer_for(path: str | os.PathLike[str]) -> Callable[[Model], bytes]:
+    """Return what writes the format of a name's ending; refuse a name that has none of them."""
+    ending = os.path.splitext(os.fspath(path))[1].lower()
+    if ending not in WRITERS:
+        raise FileError(f"{os.fspath(path)}: expected a name that ends in {', '.join(WRITERS)}, got {ending!r}.")
+    return WRITERS[ending]

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common.arrays import Array
-from qckm.common.values import Value
+from qckm.common.arrays import Array, Value
 from qckm.errors import OperatorError
 from qckm.kernels.reference import CODE_LIMIT, TURN
 from qckm.operator.structured import StructuredCodes

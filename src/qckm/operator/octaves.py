@@ -1,7 +1,7 @@
 """Octaves: the same frequencies measured at several scales, a factor 2 apart, for data whose scale nobody knows yet.
 
 Block j of the frequency codes is 2ʲ times block 0, exactly: octave 0 has the lowest frequencies and the coarsest scale,
-the last one the finest. One integer projection, shifted, gives them all (kernels/octaves.py). Which octave suits the
+the last one the finest. One integer projection, shifted, gives them all (kernels/README.md). Which octave suits the
 data is decided after the pass (decoding/held_out.py).
 """
 

@@ -9,9 +9,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common.arrays import Array, Floats
-from qckm.common.digest import sha256
-from qckm.common.values import Value
+from qckm.common.arrays import Array, Floats, Value, sha256
 from qckm.errors import OperatorError
 from qckm.kernels import reference as kernel
 from qckm.operator.arguments import as_names, as_origin, as_ranges, as_steps, as_units

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common.values import Value
+from qckm.common.arrays import Value
 from qckm.errors import SignatureError
 from qckm.kernels.reference import TABLE_SIZE, cosine_table, one_bit_table
 

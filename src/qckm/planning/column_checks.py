@@ -105,8 +105,8 @@ def names_of(sketch: Sketch) -> tuple[str, ...]:
     return operator.feature_names or tuple(map(str, range(operator.n_features)))
 
 
-_COUNTS = "counts the rows: its values are whole numbers without gaps, one a row"
-_STEPS = "numbers the rows: its values are evenly spaced, one a row, as of a counter or a clock"
+_COUNTS = "counts the rows: its values are whole numbers without gaps, one per row"
+_STEPS = "numbers the rows: its values are evenly spaced, one per row, as of a counter or a clock"
 _CALLED = "is called like an identifier"
 
 

@@ -23,12 +23,18 @@ def draw_pilot(
     X: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None, rng: np.random.Generator, size: int = PILOT_ROWS
 ) -> Pilot:
     """Draw a pilot of the rows X: (rows, n), in proportion to their weights; of 64 MB and more, from some of them."""
-    sample = RowSample.empty(X.shape[1], seed_of(rng), size)
-    most = max(size, LOOKED_AT // (8 * X.shape[1]))
+    return sample_rows(X, sample_weight, RowSample.empty(X.shape[1], seed_of(rng), size), rng).pilot()
+
+
+def sample_rows(
+    X: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None, sample: RowSample, rng: np.random.Generator
+) -> RowSample:
+    """Add rows X: (rows, n) to an empty sample; of 64 MB and more, some of them."""
+    most = max(sample.size, LOOKED_AT // (8 * X.shape[1]))
     if len(X) <= most:
-        return sample.added(X, sample_weight).pilot()
+        return sample.added(X, sample_weight)
     places = np.sort(rng.choice(len(X), most, replace=False, shuffle=False))
-    return sample.added(X[places], None if sample_weight is None else sample_weight[places]).pilot()
+    return sample.added(X[places], None if sample_weight is None else sample_weight[places])
 
 
 def draw_pilot_of(source: Source, rng: np.random.Generator, size: int = PILOT_ROWS) -> Pilot:
@@ -49,8 +55,8 @@ def sample_of(source: Source, sample: RowSample, rng: np.random.Generator) -> Ro
         parts = _parts(source)
         rows = sum(rows for _, _, rows in parts or [])
         if parts is None or 8 * source.n_features * rows <= LOOKED_AT or rows <= sample.size:
-            for batch in source.batches():
-                sample = sample.added(batch.rows)
+            for found in source.look(LOOKED_AT):
+                sample = sample.added(found)
         else:
             sample = _of_parts(source, parts, sample, rng)
     if not sample.total:

@@ -66,7 +66,7 @@ class Settings:
 def choose_settings(
     pilot: Pilot, n_clusters: int, rng: np.random.Generator, radians: float = _OF_PLENTY[1]
 ) -> Settings:
-    """Choose for K clusters, at so many radians a cluster's standard deviation, rms ‖ω‖, unless they are far apart."""
+    """Choose for K clusters: an rms ‖ω‖ of so many radians per deviation of a cluster, unless they are far apart."""
     n = pilot.rows.shape[1]
     centers, within = _cluster(pilot, n_clusters, rng)
     total = pilot.deviation()

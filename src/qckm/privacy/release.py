@@ -202,7 +202,7 @@ def _public_bounds(operator: SketchOperator, ranges: Any) -> tuple[Floats, Float
             lower, upper = (np.asarray(bound, np.float64) for bound in ranges)
             if not lower.shape == upper.shape == (operator.n_features,):
                 raise PrivacyError(
-                    f"Expected ranges as a pair (lower, upper) of {operator.n_features} numbers each, one a column, "
+                    f"Expected ranges as a pair (lower, upper) of {operator.n_features} numbers each, one per column, "
                     f"got shapes {lower.shape} and {upper.shape}."
                 )
             return as_ranges(lower, upper, operator.n_features)
@@ -210,7 +210,7 @@ def _public_bounds(operator: SketchOperator, ranges: Any) -> tuple[Floats, Float
             raise
         except (OperatorError, TypeError, ValueError) as error:
             raise PrivacyError(
-                f"Expected ranges as a pair (lower, upper), one number a column each: {error}"
+                f"Expected ranges as a pair (lower, upper), one number per column each: {error}"
             ) from error
     lower, upper = operator.reach if operator.ranges is None else operator.ranges
     return lower.copy(), upper.copy()

@@ -107,7 +107,7 @@ def draw_sizes(data_bytes: float, sketch_bytes: float) -> Html:
     small = max(1.2, side * float(np.sqrt(min(1.0, sketch_bytes / data_bytes))))
     parts = [
         element("rect", x=8, y=10, width=side, height=side, class_="data"),
-        element("text", f"data, {format_bytes(data_bytes)}", x=side + 20, y=f"{10 + side:.1f}"),
+        element("text", f"columns read, {format_bytes(data_bytes)}", x=side + 20, y=f"{10 + side:.1f}"),
         element(
             "rect", x=260, y=f"{10 + side - small:.1f}", width=f"{small:.1f}", height=f"{small:.1f}", class_="sketch"
         ),

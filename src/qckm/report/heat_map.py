@@ -1,4 +1,4 @@
-"""The centroids as a heat map: a line a cluster, a cell a column, as inline SVG."""
+"""The centroids as a heat map: a line per cluster, a cell per column, as inline SVG."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def draw_heat_map(model: Model, sample: Floats | None) -> Html:
         viewBox=f"0 0 {width} {bottom + 66:.0f}",
         style=f"max-width:{width}px;min-width:{width * 0.8:.0f}px",
         role="img",
-        aria_label="Standardised centroids: a line a cluster, a cell a column",
+        aria_label="Standardised centroids: a line per cluster, a cell per column",
         class_="heat",
     )
 

@@ -126,9 +126,9 @@ def _read(facts: dict[str, object], model: Model) -> Html:
     picture = None
     if data and sketch:
         shown += [
-            ("data", format_bytes(data)),
+            ("these columns, as float64", format_bytes(data)),
             ("sketch", format_bytes(sketch)),
-            ("data / sketch", f"{data / sketch:,.0f}"),
+            ("columns / sketch", f"{data / sketch:,.0f}"),
         ]
         picture = charts.draw_sizes(data, sketch)
     numbers = [element("div", element("dt", title), element("dd", value)) for title, value in shown]

@@ -6,17 +6,12 @@ that are left. Such a bound is NaN from then on, so that nothing of the rows tha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from qckm.common import packed
 from qckm.common.arrays import Floats
 from qckm.common.packed import Cursor
-
-if TYPE_CHECKING:
-    from qckm.operator import Operator
-    from qckm.sketch.sketch import Sketch
+from qckm.operator import Operator
 
 Bounds = tuple[Floats, Floats]
 
@@ -56,19 +51,19 @@ def left_after(whole: Bounds, part: Bounds, operator: Operator) -> Bounds:
     return np.where(inside_below, whole[0], np.nan), np.where(inside_above, whole[1], np.nan)
 
 
-def within_reach(sketch: Sketch) -> Bounds:
-    """Return where rows lie as they were coded: the bounds as a file has them, within the operator's reach.
+def within_reach(
+    bounds: Bounds, operator: Operator, count: float, means: Floats | None, variances: Floats | None
+) -> Bounds:
+    """Return where so many rows lie as they were coded: the bounds as a file has them, within the operator's reach.
 
     Where a bound is not known, it is 32 standard deviations from the column's mean, if that is known, but no further
     than the public ranges, if there are any, and than the reach.
     """
-    operator = sketch.operator
-    lower, upper = (bound * _grain(operator) for bound in _in_grains(sketch.bounds, operator))
+    lower, upper = (bound * _grain(operator) for bound in _in_grains(bounds, operator))
     if np.isnan(lower).any() or np.isnan(upper).any():
         least, greatest = operator.reach if operator.ranges is None else operator.ranges
-        means, variances = sketch.column_means, sketch.column_variances
         if means is not None and variances is not None:
-            span = np.sqrt(variances) * min(_DEVIATIONS, np.sqrt(max(0.0, sketch.count - 1)))
+            span = np.sqrt(variances) * min(_DEVIATIONS, np.sqrt(max(0.0, count - 1)))
             least, greatest = np.clip(means - span, least, greatest), np.clip(means + span, least, greatest)
         lower = np.where(np.isnan(lower), np.fmin(least, upper), lower)
         upper = np.where(np.isnan(upper), np.fmax(greatest, lower), upper)

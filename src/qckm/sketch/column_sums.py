@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from qckm.common import wide
 from qckm.common.arrays import Floats, Int64s
+from qckm.kernels.portable import Summary
 from qckm.kernels.reference import CODE_LIMIT
-
-if TYPE_CHECKING:
-    from qckm.kernels.sketcher import Summary
-    from qckm.operator import Operator
-    from qckm.sketch.sketch import Sketch
+from qckm.operator import Operator
 
 # Rounding of float64 when products are compared with what squares allow, as a share of that.
 _ROUNDING = 1e-9
@@ -134,7 +131,19 @@ class ColumnSums:
         return bool((np.abs(together) <= np.sqrt(spreads[first] * spreads[second]) + slack).all())
 
 
-def add_known(first: Sketch, second: Sketch) -> ColumnSums | None:
+class Counted(Protocol):
+    """Rows that were counted, and the sums of their columns where they are known: a sketch."""
+
+    @property
+    def count(self) -> int | float:
+        """The rows."""
+
+    @property
+    def column_sums(self) -> ColumnSums | None:
+        """Their sums."""
+
+
+def add_known(first: Counted, second: Counted) -> ColumnSums | None:
     """Return the sums of two sketches' rows, where they are known of all: of no rows they are."""
     if not first.count or not second.count:
         return first.column_sums if first.count else second.column_sums
@@ -143,7 +152,7 @@ def add_known(first: Sketch, second: Sketch) -> ColumnSums | None:
     return first.column_sums + second.column_sums
 
 
-def subtract_known(first: Sketch, second: Sketch) -> ColumnSums | None:
+def subtract_known(first: Counted, second: Counted) -> ColumnSums | None:
     """Return the sums of the rows that are left, where they are known."""
     if not second.count:
         return first.column_sums
@@ -152,7 +161,7 @@ def subtract_known(first: Sketch, second: Sketch) -> ColumnSums | None:
     return first.column_sums - second.column_sums
 
 
-def know_different(first: Sketch, second: Sketch) -> bool:
+def know_different(first: Counted, second: Counted) -> bool:
     """Return whether two sketches are of different rows, as their column sums say."""
     if first.column_sums is None or second.column_sums is None:
         return False

@@ -40,8 +40,8 @@ def version_of(data: bytes) -> int:
         raise FileError(f"Expected a sketch file, got {len(data)} bytes: empty or cut short.")
     magic, version = START.unpack_from(data)
     if magic != MAGIC:
-        found = foreign_files.recognised(data) or "one that does not start with the .qckm magic bytes"
-        raise FileError(f"Expected a sketch file, got {found}.")
+        found = foreign_files.recognised(data[: foreign_files.START])
+        raise FileError(f"Expected a sketch file, got {found or 'other bytes'}.", foreign_files.topic_of(found))
     if version not in (*old_files.VERSIONS, VERSION):
         raise FileError(f"Expected file version 1 to {VERSION}, got {version}: a newer qckm may read it.")
     return int(version)

@@ -12,15 +12,14 @@ import pyarrow as pa
 from qckm.common.arrays import Rows
 from qckm.errors import RowsError, SourceError
 from qckm.sketch import SketchOperator
-from qckm.sketch.runs import OnBad, sketch_batch
 from qckm.sketch.sketch import Sketch
+from qckm.sketch.sketch_operator import sketch_batch
 from qckm.sources.arrow import columns_of, require_valid, rows_of
 from qckm.sources.engine_rows import engine_of
-from qckm.sources.frames import is_frame, read_frame
-from qckm.sources.read_errors import reading
-from qckm.sources.selecting import resolve
+from qckm.sources.ipc import is_frame, read_frame
+from qckm.sources.rows import OnBad
 from qckm.sources.source import BATCH_BYTES, Batch, Position
-from qckm.sources.table import Selection
+from qckm.sources.table import Selection, reading, resolve
 
 
 def sketch_by(

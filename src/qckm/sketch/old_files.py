@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common.arrays import Array
-from qckm.common.digest import sha256
+from qckm.common.arrays import Array, sha256
 from qckm.errors import FileError
 from qckm.kernels.reference import ARITHMETIC, STRUCTURED_ARITHMETIC, TABLE_SIZE
 from qckm.operator import signatures
@@ -242,7 +241,7 @@ def _apply(sketch: Sketch, described: list[dict[str, Any]], arrays: Mapping[Any,
             except KeyError as error:
                 raise FileError("Expected lower and upper of the ranges.") from error
             if any(bound.shape != (sketch.operator.n_features,) or bound.dtype != np.float64 for bound in ranges):
-                raise FileError("Expected ranges of float64, one a feature.")
+                raise FileError("Expected ranges of float64, one per feature.")
             sketch = replace(sketch, operator=replace(sketch.operator, ranges=ranges))
         elif name == "spending":
             if sketch.ledger is None:

@@ -14,8 +14,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from qckm.common import packed
-from qckm.common.arrays import Array, Floats
-from qckm.common.digest import sha256
+from qckm.common.arrays import Array, Floats, sha256
 from qckm.common.packed import Cursor, varint
 from qckm.errors import FileError
 from qckm.kernels.reference import TABLE_SIZE

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qckm.common.digest import sha256
+from qckm.common.arrays import sha256
 from qckm.common.packed import Cursor
 from qckm.errors import FileError, MergeError, PartsWarning, SketchError, warn
 

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any
 
-from qckm.common.arrays import Weights
-from qckm.errors import RowsError, SourceError
-from qckm.sketch import SketchOperator
 from qckm.sketch.sketch import Sketch
-from qckm.sources.engine_rows import engine_of, open_held
+from qckm.sketch.sketch_operator import SketchOperator, require_columns, sketch_batch
+from qckm.sources.engine_rows import engine_of
 from qckm.sources.opening import open_source
-from qckm.sources.prefetch import prefetch
-from qckm.sources.source import Batch, Position, Source
-
-OnBad = Literal["error", "skip"]
+from qckm.sources.rows import OnBad
+from qckm.sources.source import Position, Source, prefetch
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,15 +51,9 @@ def sketch_source(operator: SketchOperator, data: object, columns: Any = None, o
     >>> sketch.count, sketch.skipped
     (1, 1)
     """
-    if engine_of(data):
-        rows = open_held(data, columns, operator.feature_names)
-        return rows.sketch(operator, on_bad)
-    source = data if isinstance(data, Source) else open_source(data, columns, usual=operator.feature_names)
-    state = State(operator.empty())
-    for found in states(operator, source, state, on_bad):
-        state = found
-    source.require_unchanged()
-    return state.sketch
+    if not engine_of(data) and not isinstance(data, Source):
+        data, columns = open_source(data, columns, usual=operator.feature_names), None
+    return operator.sketch(data, columns=columns, on_bad=on_bad)
 
 
 def states(
@@ -77,32 +67,3 @@ def states(
             if batch is not None:
                 state = State(state.sketch + sketch_batch(operator, batch, on_bad), batch.after, batch.bytes_done)
             yield state
-
-
-def sketch_batch(
-    operator: SketchOperator, batch: Batch, on_bad: OnBad, weights: Weights | None = None, n_jobs: int | None = None
-) -> Sketch:
-    """Sketch one batch. The kernel looks for bad rows as it goes: only where it finds one are they looked up."""
-    try:
-        return operator.sketch(batch.rows, weights, n_jobs)
-    except RowsError:
-        if on_bad == "error":
-            batch.require_finite()
-            raise
-        good = batch.finite()
-        if good.all():
-            raise
-        left = None if weights is None else weights[good]
-        return replace(operator.sketch(batch.rows[good], left, n_jobs), skipped=int((~good).sum()))
-
-
-def require_columns(operator: SketchOperator, source: Source) -> None:
-    """Refuse a source whose columns are not the operator's."""
-    names, expected = source.feature_names, operator.feature_names
-    if source.n_features != operator.n_features or (names and expected and names != expected):
-        wanted = f"{operator.n_features} columns" + (f" ({', '.join(expected[:12])})" if expected else "")
-        raise SourceError(
-            f"{source.tables[0].label}: expected {wanted}, as the operator has, got {source.n_features} "
-            f"({', '.join(source.selection.names[:12])}). Choose them with columns=[…].",
-            about="columns",
-        )

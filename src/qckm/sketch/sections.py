@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from qckm.common import foreign_files, packed, wide
-from qckm.common.arrays import Array, Int64s
-from qckm.common.digest import sha256
+from qckm.common.arrays import Array, Int64s, sha256
 from qckm.common.packed import Cursor, varint
 from qckm.errors import FileError
 from qckm.sketch import bounds, operator_sections

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common.arrays import Floats
+from qckm.common.arrays import Floats, Value
 from qckm.common.atomic import write_atomically
-from qckm.common.values import Value
+from qckm.common.text import facts_as_html
 from qckm.errors import DecodeError, MergeError, SketchError
 from qckm.sketch import bounds as ends
 from qckm.sketch.column_sums import ColumnSums, add_known, know_different, subtract_known
@@ -128,7 +128,9 @@ class Sketch(Value):
         Those that are not known are 32 standard deviations from the mean, where that is known, within the operator's
         public ranges, where it has some, and its reach.
         """
-        return ends.within_reach(self) if self.count else self.bounds
+        if not self.count:
+            return self.bounds
+        return ends.within_reach(self.bounds, self.operator, self.count, self.column_means, self.column_variances)
 
     @property
     def column_means(self) -> Floats | None:
@@ -361,6 +363,20 @@ class Sketch(Value):
 
     def __repr__(self) -> str:
         return f"Sketch(count={self.count}, saturated={self.saturated}, operator={self.operator!r})"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: counts, columns, what is measured."""
+        operator = self.operator
+        notes = {"skipped": self.skipped, "clipped": self.saturated, "parts": len(self.parts), "private": self.private}
+        facts = {
+            "rows": self.count,
+            "columns": operator.feature_names or operator.n_features,
+            "frequencies": operator.n_frequencies,
+            "signature": operator.signature.name,
+            "scale": operator.scale,
+            **{name: value for name, value in notes.items() if value},
+        }
+        return facts_as_html("Sketch", facts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .qckm file, whole or not at all; `qckm.load` reads it back."""

@@ -2,28 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from qckm import export
-from qckm.errors import OperatorError, QckmError, RowsError
+from qckm.common.arrays import Int64s, Rows, Weights
+from qckm.errors import OperatorError, QckmError, RowsError, SourceError
 from qckm.kernels.placement import current_gpu, is_on_gpu, parse_device
-from qckm.kernels.portable import PortableSketcher
-from qckm.kernels.sketcher import Measurement, Sketcher, count_bits, make_sketcher
+from qckm.kernels.portable import Measurement, PortableSketcher
+from qckm.kernels.sketcher import Sketcher, count_bits, make_sketcher
 from qckm.kernels.threads import as_jobs
 from qckm.operator import ConstructedOperator
 from qckm.sketch.bounds import unknown
 from qckm.sketch.column_sums import ColumnSums
 from qckm.sketch.sketch import Sketch
-from qckm.sources import engine_rows
-from qckm.sources.rows import as_rows, as_weights, is_whole, raise_not_finite, require_names
+from qckm.sources.engine_rows import engine_of, open_held
+from qckm.sources.rows import (
+    OnBad,
+    as_rows,
+    as_weights,
+    is_whole,
+    raise_not_finite,
+    require_names,
+    require_on_bad,
+    with_columns,
+)
+from qckm.sources.source import BATCH_BYTES, Batch, Source, is_read_in_batches, prefetch
 
 if TYPE_CHECKING:
     from qckm.kernels.cuda.gpu_sketcher import GpuSketcher
+
+
+class SketchableRows(Protocol):
+    """Rows that an engine holds, as an operator needs them."""
+
+    def sketch(self, operator: SketchOperator, on_bad: OnBad = "error", n_jobs: int | None = None) -> Sketch:
+        """Sketch the rows where they are."""
+
+
+class RowsOnGpu(SketchableRows, Protocol):
+    """Rows, or their bits, on a GPU."""
+
+    array: Any  # of CuPy
+
+    def encode(self, operator: SketchOperator) -> Any:
+        """Return the bits of the rows, there."""
+
+    def count_bits(self) -> Int64s:
+        """Count the ones at each position of packed rows."""
 
 
 class SketchOperator(ConstructedOperator):
@@ -57,17 +89,21 @@ class SketchOperator(ConstructedOperator):
         n_jobs: int | None = None,
         device: str | None = None,
         part: str | None = None,
+        columns: Sequence[str | int] | None = None,
+        on_bad: OnBad = "error",
     ) -> Sketch:
         """Sketch rows X: (rows, n): the sum of their contributions, in one pass, a bounded number of rows at a time.
 
         Parameters
         ----------
         X : array-like of shape (rows, n)
-            NumPy (memmaps too), pandas, polars, pyarrow; float32, float64 or integers. NaN and infinity are refused.
-            Dask arrays, data frames and bags, Spark DataFrames and Ray datasets are sketched where they are, and so
-            are arrays on a GPU: CuPy, PyTorch, JAX, cuDF.
+            NumPy (memmaps too), pandas, polars, pyarrow; float32, float64 or integers. Paths, polars lazy frames,
+            DuckDB relations, Arrow datasets and readers, and what `qckm.open_source` gives are read in batches. Dask
+            arrays, data frames and bags, Spark DataFrames and Ray datasets are sketched where they are, and so are
+            arrays on a GPU: CuPy, PyTorch, JAX, cuDF.
         sample_weight : array-like of shape (rows,), optional
-            Whole numbers count a row that often, exactly; other weights make the sum a float64 one, and slower.
+            Whole numbers count a row that often, exactly; other weights make the sum a float64 one, and slower. Rows
+            that are read in batches count once each.
         n_jobs : int, optional
             How many threads; −1 for all cores. None, too, is all cores, but no more than OMP_NUM_THREADS or
             threadpoolctl allow. The result does not depend on it.
@@ -77,21 +113,31 @@ class SketchOperator(ConstructedOperator):
         part : str, optional
             A name for these rows, such as "berlin/2026-11-16". A sum knows its parts: none is added twice, and none is
             taken out that is not there.
+        columns : sequence of str or int, optional
+            The columns to sketch, by name or position; by default those that the operator knows, or all.
+        on_bad : {"error", "skip"}
+            What to do with rows that hold a null, a NaN or an infinity: refuse, naming row and column, or leave them
+            out and count them in `skipped`.
 
         Returns
         -------
         Sketch
         """
+        require_on_bad(on_bad)
         if part is not None:
-            return self.sketch(X, sample_weight, n_jobs, device).as_part(part)
+            return self.sketch(X, sample_weight, n_jobs, device, None, columns, on_bad).as_part(part)
         gpu = current_gpu() if device is None else parse_device(device)
-        if engine_rows.engine_of(X):
-            partitions = engine_rows.open_held(X, sample_weight=sample_weight)
-            return partitions.sketch(self, n_jobs=as_jobs(n_jobs))
-        if is_on_gpu(X):
-            from qckm.sketch import on_gpu
-
-            return on_gpu.sketch(self, X, sample_weight)
+        if engine_of(X):
+            held: SketchableRows = open_held(X, columns, self.feature_names, sample_weight)
+            return held.sketch(self, on_bad, as_jobs(n_jobs))
+        if is_read_in_batches(X):
+            if sample_weight is not None:
+                raise RowsError(
+                    f"Expected rows in memory beside sample_weight, got {type(X).__name__}: rows that are read in "
+                    "batches count once each."
+                )
+            return self._sketch_source(self._opened(X, columns), on_bad, n_jobs, device)
+        X = with_columns(X, columns, self.feature_names)
         require_names(X, self.feature_names)
         rows = as_rows(X, self.n_features)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
@@ -102,6 +148,8 @@ class SketchOperator(ConstructedOperator):
             # Sums of floats depend on their order, which here depends on nothing.
             found = PortableSketcher(self._measurement).sum(rows, weights)
         if found.bad_row is not None:
+            if on_bad == "skip":
+                return self._sketch_finite(rows, weights, n_jobs, device)
             raise_not_finite(rows[found.bad_row :][:1], found.bad_row)
         weighted = weights is not None and weights.dtype == np.int64
         bounds = found.lower, found.upper
@@ -115,17 +163,48 @@ class SketchOperator(ConstructedOperator):
             column_sums=ColumnSums.of(found) if found.count else None,
         )
 
+    def _sketch_finite(self, rows: Rows, weights: Weights | None, n_jobs: int | None, device: str | None) -> Sketch:
+        """Sketch those of some rows that are finite, and count the others: a block at a time, as each is copied."""
+        total = self.empty()
+        height = max(1, BATCH_BYTES // (8 * self.n_features))
+        for start in range(0, len(rows), height):
+            block = rows[start : start + height]
+            good = np.isfinite(block).all(axis=1)
+            heavy = None if weights is None else weights[start : start + height][good]
+            total += replace(self.sketch(block[good], heavy, n_jobs, device), skipped=int((~good).sum()))
+        return total
+
+    def _opened(self, data: object, columns: Sequence[str | int] | None) -> Source:
+        from qckm.sources.opening import open_source  # it needs pyarrow, which takes its time
+
+        if not isinstance(data, Source):
+            return open_source(data, columns, usual=self.feature_names)
+        if columns is not None:
+            raise SourceError("Expected columns where the data are opened, qckm.open_source(data, columns), not here.")
+        return data
+
+    def _sketch_source(self, source: Source, on_bad: OnBad, n_jobs: int | None, device: str | None) -> Sketch:
+        require_columns(self, source)
+        total = self.empty()
+        with closing(prefetch(source.batches())) as batches:
+            for batch in batches:
+                if batch is not None:
+                    total += sketch_batch(self, batch, on_bad, None, n_jobs, device)
+        source.require_unchanged()
+        return total
+
     def encode(self, X: object, n_jobs: int | None = None) -> npt.NDArray[np.uint8]:
-        """Encode rows X: (rows, n) as a sensor would: M bits a row, packed as uint8 (rows, ceil(M / 8)).
+        """Encode rows X: (rows, n) as a sensor would: M bits per row, packed as uint8 (rows, ceil(M / 8)).
 
         Little bit first within a byte, 1 standing for a contribution of −1; bits beyond M are 0. Of rows on a GPU, the
         bits are a CuPy array there.
         """
         self._require_one_bit("encode")
         if is_on_gpu(X):
-            from qckm.sketch import on_gpu
-
-            return on_gpu.encode(self, X)  # type: ignore[no-any-return]
+            there: RowsOnGpu = open_held(X)
+            bits_there: npt.NDArray[np.uint8] = there.encode(self)
+            return bits_there
+        X = with_columns(X, None, self.feature_names)
         require_names(X, self.feature_names)
         rows = as_rows(X, self.n_features)
         bits = np.empty((len(rows), -(-self.n_measurements // 8)), np.uint8)
@@ -140,16 +219,12 @@ class SketchOperator(ConstructedOperator):
         Bits say nothing of bounds, clipping or the sums of columns: the sketch knows none of them.
         """
         self._require_one_bit("pool")
-        if is_on_gpu(bits):
-            from qckm.sketch import on_gpu
-
-            packed, count = on_gpu.as_bits(bits), on_gpu.count_bits
-        else:
-            packed, count = np.asarray(bits), count_bits
+        there: RowsOnGpu | None = open_held(bits) if is_on_gpu(bits) else None
+        packed = np.asarray(bits) if there is None else there.array
         width = -(-self.n_measurements // 8)
         if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != width:
             raise RowsError(f"Expected bits as uint8 of shape (rows, {width}), got {packed.dtype} {packed.shape}.")
-        ones = count(packed, as_jobs(n_jobs))
+        ones = count_bits(packed, as_jobs(n_jobs)) if there is None else there.count_bits()
         spare = ones[self.n_measurements :]
         if spare.any():
             raise RowsError(
@@ -224,3 +299,32 @@ def sketch_batches(operator: SketchOperator, batches: Iterable[object]) -> Sketc
         except QckmError as error:
             raise error.within(f"Batch {number}") from error
     return total
+
+
+def sketch_batch(
+    operator: SketchOperator,
+    batch: Batch,
+    on_bad: OnBad,
+    weights: Weights | None = None,
+    n_jobs: int | None = None,
+    device: str | None = None,
+) -> Sketch:
+    """Sketch one batch; a bad row is named by its file and place there."""
+    try:
+        return operator.sketch(batch.rows, weights, n_jobs, device, on_bad=on_bad)
+    except RowsError:
+        batch.require_finite()
+        raise
+
+
+def require_columns(operator: SketchOperator, source: Source) -> None:
+    """Refuse a source whose columns are not the operator's."""
+    names, expected = source.feature_names, operator.feature_names
+    if source.n_features != operator.n_features or (names and expected and names != expected):
+        wanted = f"{operator.n_features} columns" + (f" ({', '.join(expected[:12])})" if expected else "")
+        raise SourceError(
+            f"{source.tables[0].label}: expected {wanted}, as the operator has, got {source.n_features} "
+            f"({', '.join(source.selection.names[:12])}). Choose them with columns=[…].",
+            "columns",
+            **({"columns": ",".join(expected)} if expected else {}),
+        )

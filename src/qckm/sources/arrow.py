@@ -10,9 +10,8 @@ import pyarrow as pa
 
 from qckm.common.arrays import Rows
 from qckm.errors import SourceError
-from qckm.sources.frame_columns import is_arrow_number
-from qckm.sources.read_errors import reading
-from qckm.sources.table import Column, Selection
+from qckm.sources.rows import is_arrow_number
+from qckm.sources.table import Column, Selection, reading
 
 
 def columns_of(schema: pa.Schema) -> list[Column]:

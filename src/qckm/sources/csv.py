@@ -6,7 +6,6 @@ breaks it must be told. Blocks are checked for the first, and say the second (`r
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,98 +15,40 @@ import pyarrow.csv as pacsv
 
 from qckm.common.arrays import Flags, Rows
 from qckm.errors import SourceError
-from qckm.sources.arrow import numbers_of
-from qckm.sources.comments import without_comments
 from qckm.sources.first_lines import cells_of, look
-from qckm.sources.numbers import number
-from qckm.sources.raw import Peekable, decompressed
+from qckm.sources.raw import Peekable
 from qckm.sources.records import Block, Records, record_at, records_of
-from qckm.sources.table import Chunk, Column, Kept, Selection, Table, number_expected, split
-from qckm.sources.text_format import UNKNOWN, TextFormat
+from qckm.sources.table import Column, Selection
+from qckm.sources.text import UNKNOWN, TextFormat, number
+from qckm.sources.text_table import BOM, TextTable, number_expected, rows_of_numbers
 
 _BLOCK = 1 << 23
 # pyarrow parses such pieces of a block in parallel; a record must fit into one.
 _PIECE, _BYTES_A_CELL = 1 << 20, 64
 # More columns than these are parsed here, cell by cell: pyarrow takes 10 kB for each, however few rows there are.
 _MANY_COLUMNS = 1 << 15
-_BOM = b"\xef\xbb\xbf"
 
 
-class CsvTable(Table):
+class CsvTable(TextTable):
     """One CSV file or pipe. Delimiter, header and which columns are numbers are told from its first two records.
 
-    Parameters
-    ----------
-    open_stream : callable
-        Gives the bytes, each time from their beginning.
-    label : str
-    path : str, optional
-        Without one, it is a pipe, and can be read once.
-    text : TextFormat
-        What is known of it beforehand.
+    `text` is what is known of it beforehand; the other parameters are those of any text.
     """
 
     def __init__(
-        self,
-        open_stream: Callable[[], Peekable],
-        label: str,
-        path: str | None = None,
-        text: TextFormat = UNKNOWN,
+        self, open_stream: Callable[[], Peekable], label: str, path: str | None = None, text: TextFormat = UNKNOWN
     ) -> None:
-        self.label, self.path, self.once = label, path, path is None
-        self.n_bytes = os.path.getsize(path) if path else None
-        self.faults: dict[int, str] = {}
-        self._open, self._text = open_stream, text
-        file, stream = self._opened()
-        try:
-            self._first = look(stream, label, text)
-        except BaseException:
-            stream.close()
-            raise
+        self._text = text
+        super().__init__(open_stream, label, path, text.comment)
+
+    def _look(self, stream: Peekable) -> list[Column]:
+        self._first = look(stream, self.label, self._text)
         self.named, self.assumed = self._first.named, self._first.assumed
         self._names = [column.name for column in self._first.columns]
-        self._waiting: tuple[Peekable, Peekable] | None = (file, stream) if self.once else None
-        if not self.once:
-            stream.close()
-
-    def _opened(self) -> tuple[Peekable, Peekable]:
-        """Return the file, which knows how much of it was read, and its plain bytes."""
-        file = self._open()
-        plain = decompressed(file, self.label)
-        return file, plain if self._text.comment is None else without_comments(plain, self._text.comment)
-
-    def columns(self) -> list[Column]:
-        """List the columns."""
         return self._first.columns
 
-    def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
-        """Yield rows; those before `first_row` are read and dropped."""
-        file, stream = self._waiting or self._opened()
-        row = 0
-        try:
-            for block in self._blocks(stream):
-                rows = self._parse(block, selection, row)
-                start = min(len(rows), max(0, first_row - row))
-                row += len(rows)
-                for part in split(rows[start:], batch_rows):
-                    yield part, file.taken
-        finally:
-            stream.close()
-
-    def keep(self, names: Sequence[str]) -> Kept:
-        """Return columns as the text they are: "007" stays that."""
-        schema = pa.schema([pa.field(name, pa.string()) for name in names])
-
-        def batches() -> Iterator[pa.RecordBatch]:
-            _, stream = self._opened()
-            with stream:
-                for block in self._blocks(stream):
-                    yield pa.RecordBatch.from_arrays(self._texts(block, names), schema=schema)
-
-        return schema, batches()
-
     def _texts(self, block: Block, names: Sequence[str]) -> list[pa.Array]:
-        """Return the cells of columns; a line of another length has none, as it has no numbers."""
+        """Return the cells of columns as they are, "007" stays that; a line of another length has none."""
         selection = Selection(tuple(names))
         try:
             table = self._parsed(block, selection, pa.string())
@@ -141,7 +82,7 @@ class CsvTable(Table):
 
     def _checked(self, block: Block) -> Block:
         """Refuse cells with line breaks where lines may be comments: nobody knows which of the two a line is."""
-        if block.breaks and self._text.comment is not None:
+        if block.breaks and self._comment is not None:
             raise SourceError(
                 f"{self.label}: expected no line breaks inside cells in quotes where lines may be comments, got one "
                 f"after line {block.line}."
@@ -159,12 +100,9 @@ class CsvTable(Table):
             rows = self._parse_by_hand(block, selection)
             self._note(block, selection, rows, first_row)
             return rows
-        out: Rows = np.empty((len(selection.names), table.num_rows), selection.dtype_of(False))
-        with np.errstate(over="ignore"):
-            for place, name in enumerate(selection.names):
-                out[place] = numbers_of(table.column(name))
-        self._note(block, selection, out.T, first_row)
-        return out.T
+        rows = rows_of_numbers(table, selection)
+        self._note(block, selection, rows, first_row)
+        return rows
 
     def _note(self, block: Block, selection: Selection, rows: Rows, first_row: int) -> None:
         """Note what is wrong with the first row that is no numbers: its line, and the cell as it stands there."""
@@ -225,7 +163,7 @@ class CsvTable(Table):
         text = block.text
         if on_wrong and not text.isascii():
             text = text.decode("latin1").encode()  # pyarrow shows us a wrong line as UTF-8, and fails if it is not
-        if text.startswith(_BOM):
+        if text.startswith(BOM):
             text = b"\n" + text  # pyarrow would remove it from the first cell, but this is not where the file begins
         # In one piece pyarrow looks for no line end to cut at, which it would find in cells in quotes, too.
         piece = len(text) + 1 if block.breaks or on_wrong else max(_PIECE, _BYTES_A_CELL * len(self._names))

@@ -6,56 +6,16 @@ No engine is known here, nor imported to find out: `qckm` itself registers those
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
-import numpy as np
-
-from qckm.common.arrays import Floats
 from qckm.errors import SourceError
 from qckm.kernels.placement import is_on_gpu
-
-if TYPE_CHECKING:  # what engines do with the rows is known above only
-    from qckm.models import Model
-    from qckm.planning.pilot import Pilot
-    from qckm.planning.row_sample import RowSample
-    from qckm.sketch import Sketch, SketchOperator
-    from qckm.sketch.runs import OnBad
-
-
-class HeldRows(Protocol):
-    """Rows in the parts that an engine holds them in: what operators, estimators and planners ask of them."""
-
-    n_features: int
-    names: tuple[str, ...] | None  # of the columns, where they have names
-    weighted: bool  # whether the rows have weights
-    lazy: bool  # whether `nearest` and `distances` are there: results of a row each that stay with the engine
-
-    def sketch(self, operator: SketchOperator, on_bad: OnBad = "error", n_jobs: int | None = None) -> Sketch:
-        """Sketch the rows where they are."""
-
-    def sample(self, seed: int, rng: np.random.Generator, size: int = ...) -> RowSample:
-        """Sample the rows, across the parts."""
-
-    def pilot(self, rng: np.random.Generator, size: int = ...) -> Pilot:
-        """Draw a pilot across the parts."""
-
-    def misfit(self, model: Model) -> tuple[float, Floats]:
-        """Return Σ w·d² of the rows to their centroids, and the number of rows of each centroid, (K,)."""
-
-    def nearest(self, model: Model) -> Any:
-        """Return the nearest centroid of each row, as the engine holds such things, not computed yet."""
-
-    def distances(self, model: Model, origin: Floats) -> Any:
-        """Return the distance of each row to each centroid, likewise."""
-
-    def require_columns(self, operator: SketchOperator) -> None:
-        """Refuse rows whose columns are not the operator's, before any work is done."""
-
 
 # The library of arrays that lie on a GPU, whoever made them.
 GPU = "arrays on a GPU"
 
-Opener = Callable[[object, Sequence[str] | str | None, Sequence[str] | None, object], HeldRows]
+# What is done with the rows is known above only: whoever opens some says what is asked of them.
+Opener = Callable[[object, Sequence[Any] | str | None, Sequence[str] | None, object], Any]
 
 _ENGINES: dict[str, tuple[str, Opener]] = {}
 
@@ -78,10 +38,10 @@ def engine_of(data: object) -> str | None:
 
 def open_held(
     data: object,
-    columns: Sequence[str] | str | None = None,
+    columns: Sequence[Any] | str | None = None,
     usual: Sequence[str] | None = None,
     sample_weight: object = None,
-) -> HeldRows:
+) -> Any:
     """Open rows that an engine holds; `usual` are the columns to read where none are asked for, if all are there."""
     if engine_of(data) is None:
         known = ", ".join(sorted({name for name, _ in _ENGINES.values()}))

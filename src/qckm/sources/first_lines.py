@@ -12,19 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from qckm.errors import SourceError
-from qckm.sources.numbers import is_text
 from qckm.sources.raw import Peekable
 from qckm.sources.records import LONGEST, Records, count_lines, places_of
 from qckm.sources.table import Column
-from qckm.sources.text_format import TextFormat
+from qckm.sources.text import TextFormat, is_text
+from qckm.sources.text_table import BOM, first_line
 
-_BOM = b"\xef\xbb\xbf"
 _DELIMITERS = ",;\t|"
 # What comments begin with, as a rule.
 _COMMENTS = (b"#", b"%")
 # A first record in quotes may go over some lines.
 _MOST_LINES = 100
-_MOST_BLANK = 10_000
 # More than this are a mistake: each costs more memory than its few bytes in the file.
 _MOST_COLUMNS = 1 << 20
 
@@ -57,7 +55,7 @@ class FirstLines:
 
 def look(stream: Peekable, label: str, text: TextFormat) -> FirstLines:
     """Look at the first lines, without taking them; `text` says what is known of them."""
-    skip, line = _first_line(stream, label)
+    skip, line, _ = first_line(stream, label, len(BOM) if stream.peek(len(BOM)) == BOM else 0)
     marks = text.delimiter or _DELIMITERS.replace(text.decimal, "")
     delimiter, record = _first_record(stream, skip, label, line, marks)
     if text.comment is not None and count_lines(record.rstrip(b"\r\n")):
@@ -83,19 +81,6 @@ def look(stream: Peekable, label: str, text: TextFormat) -> FirstLines:
             about="comment",
         )
     return FirstLines(delimiter, named, _columns(names, first, text.decimal), skip, line, assumed)
-
-
-def _first_line(stream: Peekable, label: str) -> tuple[int, int]:
-    """Return where the first line begins that is not blank, and its number."""
-    start = len(_BOM) if stream.peek(len(_BOM)) == _BOM else 0
-    for number in range(1, _MOST_BLANK):
-        line = stream.peek_line(start, LONGEST)
-        if line.strip(b"\r\n"):
-            return start, number
-        if not line:
-            raise SourceError(f"{label}: expected rows, got nothing: the file is empty.")
-        start += len(line)
-    raise SourceError(f"{label}: expected rows, got {_MOST_BLANK} blank lines.")
 
 
 def _first_record(stream: Peekable, start: int, label: str, line: int, marks: str) -> tuple[str, bytes]:

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from qckm.errors import SourceError
-from qckm.sources.read_errors import reading
-from qckm.sources.selecting import require_names, resolve
 from qckm.sources.source import Source
+from qckm.sources.table import reading, require_names, resolve
 
 
 class KeptColumns:

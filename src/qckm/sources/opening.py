@@ -9,14 +9,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from qckm.common import foreign_files
 from qckm.errors import QckmError, SourceError
 from qckm.sources.raw import SNIFF, Peekable, format_of, open_file, open_stdin
-from qckm.sources.read_errors import reading
 from qckm.sources.remote import fetch, is_url, public_name
-from qckm.sources.selecting import select
 from qckm.sources.source import Source, Stamp
-from qckm.sources.table import Table
-from qckm.sources.text_format import UNKNOWN, TextFormat
+from qckm.sources.table import AllBut, Table, reading, select
+from qckm.sources.text import UNKNOWN, TextFormat
 
 # What a folder is searched for; a file that is named is opened whatever its name.
 _DATA = (
@@ -34,6 +33,7 @@ def open_source(
     delimiter: str | None = None,
     decimal: str = ".",
     comment: str | None = None,
+    exclude: Sequence[str | int] = (),
 ) -> Source:
     """Open rows wherever they are.
 
@@ -62,7 +62,9 @@ def open_source(
     decimal : {".", ","}
         The decimal mark of numbers in a CSV.
     comment : str, optional
-        One ASCII character: lines of a CSV that begin with it are passed over.
+        One ASCII character: lines of a CSV that begin with it are skipped.
+    exclude : sequence of str or int
+        The columns to leave out, in the place of `columns`: all others are read.
 
     Returns
     -------
@@ -86,6 +88,10 @@ def open_source(
     if dtype not in ("auto", "float32", "float64"):
         raise SourceError(f"Expected dtype 'auto', 'float32' or 'float64', got {dtype!r}.")
     text = TextFormat(header, delimiter, decimal, comment)
+    if exclude:
+        if columns is not None:
+            raise SourceError("Expected columns to read, or columns to exclude, got both.")
+        columns = AllBut(exclude)
     parts: Sequence[object] = [data]
     if isinstance(data, (list, tuple)) and all(isinstance(one, (str, os.PathLike)) or _is_rows(one) for one in data):
         parts = data
@@ -106,7 +112,7 @@ def tables_of(path: str) -> list[Table]:
 
 
 def _is_rows(value: object) -> bool:
-    from qckm.sources.frames import is_frame
+    from qckm.sources.ipc import is_frame
 
     return isinstance(value, np.ndarray) or is_frame(value)
 
@@ -114,15 +120,15 @@ def _is_rows(value: object) -> bool:
 def _open(data: object, text: TextFormat) -> list[Table]:
     if isinstance(data, (str, os.PathLike)):
         return _open_path(os.fspath(data), text)
-    from qckm.sources import array_table, frames
+    from qckm.sources import ipc, npy
 
     with reading(type(data).__name__):
         if not isinstance(data, np.ndarray):
-            if frames.is_frame(data):
-                return [frames.open_frame(data)]
+            if ipc.is_frame(data):
+                return [ipc.open_frame(data)]
             if hasattr(data, "__dlpack__"):
-                data = array_table.from_dlpack(data)
-        return [array_table.ArrayTable(data)]
+                data = npy.from_dlpack(data)
+        return [npy.ArrayTable(data)]
 
 
 def paths_of(path: str) -> list[str]:
@@ -188,7 +194,7 @@ def _open_copy(url: str, place: str, text: TextFormat) -> Table:
     try:
         table = _open_one(place, text)
     except QckmError as error:
-        raise type(error)(str(error).replace(place, url), error.about) from error
+        raise type(error)(str(error).replace(place, url), error.about, **error.values) from error
     table.label, table.copied = url, True
     return table
 
@@ -215,6 +221,8 @@ def _open_one(path: str, text: TextFormat) -> Table:
         with stream:
             start = stream.peek(SNIFF)
         kind = format_of(start)
+        if kind in ("numpy", "json-lines", "sketch"):  # or another archive, or a model of ours
+            foreign_files.require_rows(start, path, SourceError)
         if kind == "parquet":
             from qckm.sources.parquet import ParquetTable
 
@@ -242,10 +250,9 @@ def _open_text(kind: str, path: str, text: TextFormat) -> Table:
         with decompressed(open_file(path), path) as plain:
             start = plain.peek(SNIFF)
         kind = format_of(start)
+        foreign_files.require_rows(start, path, SourceError)
         if bytes(1) in start and kind == "unknown":
             hint = f" with a NUL byte in line {1 + start.count(bytes([10]), 0, start.index(bytes(1)))}"
-    if kind == "sketch":
-        raise SourceError(f"{path}: expected rows, got a sketch: qckm.load reads it.", about="sketch")
     if kind not in _TEXT:
         raise SourceError(f"{path}: expected Parquet, CSV, JSON lines, Arrow or NumPy data, got something else{hint}.")
     return _text_table(kind, lambda: open_file(path), path, path, text)
@@ -260,7 +267,7 @@ def _text_table(
 ) -> Table:
     if kind == "json":
         raise SourceError(
-            f"{label}: expected JSON lines, one object a line, got a list of JSON. Write its objects one a line."
+            f"{label}: expected JSON lines, one object per line, got a list of JSON. Write its objects one per line."
         )
     if kind == "json-lines":
         from qckm.sources.json_lines import JsonLinesTable
@@ -287,6 +294,8 @@ def _open_pipe(stream: Peekable, label: str, text: TextFormat) -> Table:
             from qckm.sources.ipc import open_arrow_stream
 
             return open_arrow_stream(once, label)
+        if kind in ("numpy", "unknown", "sketch"):
+            foreign_files.require_rows(stream.peek(foreign_files.START), label, SourceError)
         if kind not in (*_TEXT, "unknown"):
             raise SourceError(
                 f"{label}: expected CSV, JSON lines or an Arrow stream in a pipe, got {kind} data: give the file's "

@@ -1,4 +1,4 @@
-"""What the end of a Parquet file says of it, read by ourselves and believed by nobody.
+"""What the end of a Parquet file says of it (Thrift's compact protocol), read by ourselves and believed by nobody.
 
 pyarrow has functions for that, but some of them end the process where a file is damaged in certain ways; and we have to
 know codecs and sizes before it reads anything.
@@ -7,11 +7,142 @@ know codecs and sizes before it reads anything.
 from __future__ import annotations
 
 import os
-from collections.abc import Container
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from qckm.sources.thrift import BINARY, INT32, INT64, Fields, read_bytes, read_struct, read_whole, struct_of, structs_of
+_DEEPEST = 16
+# The kinds of values. A boolean is its kind, and has no bytes; but in a list it has one.
+_TRUE, _FALSE, _BYTE, _INT16, INT32, INT64, _DOUBLE, BINARY, LIST, _SET, STRUCT = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12)
+_WHOLE = (_INT16, INT32, INT64)
+
+# From (data, where a value is) to (where it ends, the value).
+Reader = Callable[[bytes, int], tuple[int, Any]]
+# The fields of a struct that are read, by their number: of what kind they must be, and by what they are read.
+Fields = dict[int, tuple[int, Reader]]
+
+
+def read_struct(data: bytes, at: int, fields: Fields) -> tuple[int, dict[int, Any]]:
+    """Return where a struct ends, and those of its fields that are wanted and there."""
+    found: dict[int, Any] = {}
+    field = 0
+    while head := data[at]:
+        kind, step = head & 15, head >> 4
+        at += 1
+        if step:
+            field += step
+        else:
+            at, field = read_whole(data, at)
+        if field not in fields:
+            at = skip(data, at, kind)
+            continue
+        expected, read = fields[field]
+        if field in found or kind != expected:  # other readers might take the other one, or none
+            raise ValueError(f"got a field twice, or of another kind: {field}")
+        at, found[field] = read(data, at)
+    return at + 1, found
+
+
+def struct_of(fields: Fields) -> tuple[int, Reader]:
+    """Return how a struct inside another is read."""
+    return STRUCT, lambda data, at: read_struct(data, at, fields)
+
+
+def structs_of(fields: Fields, wanted: Callable[[int], bool] | None = None) -> tuple[int, Reader]:
+    """Return how a list of structs is read: all of them, or those whose number in the list is wanted."""
+
+    def read(data: bytes, at: int) -> tuple[int, list[dict[int, Any]]]:
+        at, count, kind = _read_list_head(data, at)
+        if kind != STRUCT:
+            raise ValueError("expected a list of structs")
+        found = []
+        for number in range(count):
+            if wanted is None or wanted(number):
+                at, struct = read_struct(data, at, fields)
+                found.append(struct)
+            else:
+                at = skip(data, at, STRUCT)
+        return at, found
+
+    return LIST, read
+
+
+def skip(data: bytes, at: int, kind: int, depth: int = 0) -> int:
+    """Return where a value ends."""
+    if depth > _DEEPEST:
+        raise ValueError("values are nested too deeply")
+    if kind == STRUCT:
+        while head := data[at]:
+            at += 1
+            if head < 16:
+                at = _skip_varint(data, at)
+            kind = head & 15
+            if kind in _WHOLE:
+                while data[at] >= 128:
+                    at += 1
+                at += 1
+            elif kind > _FALSE:
+                at = skip(data, at, kind, depth + 1)
+        return at + 1
+    if kind == BINARY:
+        at, size = _read_varint(data, at)
+        return at + size
+    if kind in _WHOLE:
+        return _skip_varint(data, at)
+    if kind in (LIST, _SET):
+        at, count, inner = _read_list_head(data, at)
+        if inner in (_TRUE, _FALSE):
+            inner = _BYTE
+        for _ in range(count):
+            at = skip(data, at, inner, depth + 1)
+            if at > len(data):
+                raise IndexError("a list goes on beyond its end")
+        return at
+    if kind in (_TRUE, _FALSE):
+        return at
+    if kind in (_BYTE, _DOUBLE):
+        return at + (1 if kind == _BYTE else 8)
+    raise ValueError(f"unknown kind {kind} of a value")
+
+
+def read_whole(data: bytes, at: int) -> tuple[int, int]:
+    """Return where a whole number ends, and the number."""
+    at, value = _read_varint(data, at)
+    return at, (value >> 1) ^ -(value & 1)
+
+
+def read_bytes(data: bytes, at: int) -> tuple[int, bytes]:
+    """Return where a text ends, and its bytes."""
+    at, size = _read_varint(data, at)
+    if at + size > len(data):
+        raise IndexError("a text goes on beyond its end")
+    return at + size, data[at : at + size]
+
+
+def _read_list_head(data: bytes, at: int) -> tuple[int, int, int]:
+    """Return where the first of a list's values is, how many there are, and of what kind."""
+    head = data[at]
+    at, count = _read_varint(data, at + 1) if head >> 4 == 15 else (at + 1, head >> 4)
+    return at, count, head & 15
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """Return where a number without a sign ends, and the number."""
+    value = shift = 0
+    while (byte := data[at]) >= 128:
+        value |= (byte & 127) << shift
+        shift += 7
+        at += 1
+        if shift > 63:
+            raise ValueError("a number is too long")
+    return at + 1, value | byte << shift
+
+
+def _skip_varint(data: bytes, at: int) -> int:
+    while data[at] >= 128:
+        at += 1
+    return at + 1
+
 
 MAGIC = b"PAR1"
 _TAIL = 8  # the footer's length, and the magic
@@ -39,7 +170,7 @@ _NOTE: Fields = {_KEY: _TEXT, _VALUE: _TEXT}
 
 
 @dataclass(frozen=True)
-class Chunk:
+class PageChunk:
     """A column in a group of rows: type and codec by their numbers in parquet.thrift, values, and where it lies."""
 
     kind: int
@@ -54,7 +185,7 @@ class Footer:
     """What matters of it: for each group its rows and chunks, whether fields repeat or have children, and the notes."""
 
     rows: tuple[int, ...]
-    chunks: tuple[tuple[Chunk, ...], ...]
+    chunks: tuple[tuple[PageChunk, ...], ...]
     nested: bool
     notes: dict[bytes, bytes]
 
@@ -97,7 +228,7 @@ def _top(columns: Container[int] | None) -> Fields:
     }
 
 
-def _chunk(fields: dict[int, Any]) -> Chunk:
+def _chunk(fields: dict[int, Any]) -> PageChunk:
     # Some writers say 0 where there is no dictionary.
     start = min(fields[_DATA_START], fields.get(_DICTIONARY_START) or fields[_DATA_START])
-    return Chunk(fields[_KIND], fields[_CODEC], fields[_VALUES], start, fields[_SIZE])
+    return PageChunk(fields[_KIND], fields[_CODEC], fields[_VALUES], start, fields[_SIZE])

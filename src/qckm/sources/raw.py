@@ -25,7 +25,7 @@ _FORMATS = {
 }
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
-# An object a line; or a list of them, or of lists, which is no lines.
+# An object per line; or a list of them, or of lists, which is no lines.
 _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*(\{|\[\s*(?:[\[{]|$))")
 
 

@@ -1,16 +1,23 @@
-"""What counts as rows: a 2-D array of numbers, from whatever the user holds, copied only where it must be."""
+"""What counts as rows: a 2-D array of numbers, from whatever the user holds, copied only where it must be.
+
+Frames of pandas, polars and Arrow are known by what they have; none of these libraries is imported.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import datetime
-from typing import Any, NoReturn, TypeGuard
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NoReturn, TypeGuard
 
 import numpy as np
 
 from qckm.common.arrays import Floats, Int64s, Rows, Weights
 from qckm.errors import RowsError
-from qckm.sources.frame_columns import column_names, has_objects, require_numeric_columns
+from qckm.sources.table import resolve
+
+# What to do with rows that hold a null, a NaN or an infinity.
+OnBad = Literal["error", "skip"]
 
 # What NumPy would turn into a number where it stands among objects, though it is none: "1_000" into 1000, a date into
 # the microseconds since 1970.
@@ -70,6 +77,10 @@ def undisguised(X: object) -> Any:
     require_numeric_columns(X)
     if isinstance(X, np.ma.MaskedArray):
         X = unmasked(X)
+    elif hasattr(X, "num_rows") and not hasattr(X, "to_batches"):  # a batch of Arrow, whose names nobody would see
+        import pyarrow as pa
+
+        X = pa.Table.from_batches([X])
     objects = X.dtype == object and X.ndim == 2 if isinstance(X, np.ndarray) else has_objects(X)
     if objects:
         require_no_text(np.asarray(X), column_names(X))
@@ -137,6 +148,12 @@ def raise_not_finite(rows: Rows, first_row: int = 0) -> NoReturn:
     )
 
 
+def require_on_bad(on_bad: object) -> None:
+    """Refuse what nobody knows to do with bad rows."""
+    if on_bad not in ("error", "skip"):
+        raise RowsError(f"Expected on_bad 'error' or 'skip', got {on_bad!r}.")
+
+
 def require_no_mask(sample_weight: Any) -> None:
     """Refuse weights of which some are masked: a missing weight is neither 0 nor what lies under the mask."""
     if np.ma.is_masked(sample_weight):
@@ -155,9 +172,9 @@ def as_weights(sample_weight: object, n_rows: int) -> Weights:
     try:
         weights = np.asarray(sample_weight)
     except (ValueError, TypeError) as error:  # ragged lists
-        raise RowsError(f"Expected one sample_weight a row, got {type(sample_weight).__name__}: {error}.") from error
+        raise RowsError(f"Expected one sample_weight per row, got {type(sample_weight).__name__}: {error}.") from error
     if weights.shape != (n_rows,):
-        raise RowsError(f"Expected one sample_weight a row, shape ({n_rows},), got shape {weights.shape}.")
+        raise RowsError(f"Expected one sample_weight per row, shape ({n_rows},), got shape {weights.shape}.")
     if weights.dtype.kind not in "biuf":
         raise RowsError(f"Expected numbers in sample_weight, got type {weights.dtype}.")
     if not np.isfinite(weights).all():
@@ -167,3 +184,100 @@ def as_weights(sample_weight: object, n_rows: int) -> Weights:
     # Above 2**53 a float64 no longer knows its units, and sums of table values could leave int64.
     whole = np.abs(weights).max(initial=0) < 2**40 and (weights == np.rint(weights)).all()
     return weights.astype(np.int64) if whole else weights.astype(np.float64)
+
+
+def column_names(X: object) -> tuple[str, ...] | None:
+    """Return the names of the columns of a pandas, polars or Arrow frame; None of what has none."""
+    schema = getattr(X, "schema", None)
+    found = getattr(X, "columns", None)
+    if schema is not None and hasattr(schema, "names") and not callable(schema.names):
+        found = schema.names  # Arrow: `columns` are the columns themselves
+    if found is None:
+        return None
+    try:
+        names = tuple(found)
+    except TypeError:
+        return None
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def with_columns(X: Any, columns: Sequence[Any] | None, usual: Sequence[str] | None) -> Any:
+    """Return a frame or an array with the columns that are asked for, by name or position; else with the usual ones.
+
+    The usual ones are chosen if the frame has them all, and has names.
+    """
+    held = column_names(X)
+    if columns is None:
+        if usual is None or held is None or held == tuple(usual) or not set(usual) <= set(held):
+            return X
+        names = list(usual)
+    elif held is None:
+        rows = X if isinstance(X, np.ndarray) else np.asarray(X)
+        numbers = [str(number) for number in range(rows.shape[1] if rows.ndim == 2 else 0)]
+        return rows[:, [numbers.index(name) for name in _found(columns, numbers)]]
+    else:
+        names = _found(columns, held)
+    return X.select(names) if hasattr(X, "select") else X[names]
+
+
+def _found(columns: Sequence[Any], held: Sequence[str]) -> list[str]:
+    names = resolve(columns, held)
+    missing = [name for name in names if name not in held]
+    if missing or not names or len(set(names)) != len(names):
+        wrong = ", ".join(map(repr, (missing or names)[:12])) or "none"
+        raise RowsError(f"Expected columns of {', '.join(held[:30])}, each once, got {wrong}.", about="columns")
+    return names
+
+
+def require_numeric_columns(X: object) -> None:
+    """Refuse a frame with columns of text, dates or times, by their names.
+
+    NumPy makes numbers of some of them where they stand beside numbers: of dates the time since 1970, of text what
+    Python's `float` does.
+    """
+    wrong = [f"{name!r} ({kind})" for name, kind, numeric in _kinds(X) if not numeric]
+    if wrong:
+        raise RowsError(f"Expected columns of numbers, got {'; '.join(wrong[:5])}. Convert them, or leave them out.")
+
+
+def has_objects(X: object) -> bool:
+    """Whether a frame has a column of Python objects, of which nobody knows what they are."""
+    return any(str(kind).lower() == "object" for _, kind, _ in _kinds(X))
+
+
+def is_arrow_number(kind: Any) -> bool:
+    """Whether an Arrow type is one of numbers: also booleans, decimals, and dictionaries of these."""
+    import pyarrow.types as types
+
+    if types.is_dictionary(kind):
+        return is_arrow_number(kind.value_type)
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    return any(test(kind) for test in tests)
+
+
+def _kinds(X: object) -> Iterator[tuple[Any, Any, bool]]:
+    """Yield name, type and whether it is one of numbers, of each column of a frame; nothing of other things."""
+    if isinstance(X, np.ndarray) or hasattr(X, "collect"):  # a lazy frame has no types before it is collected
+        return
+    schema: Any = getattr(X, "schema", None)
+    dtypes: Any = getattr(X, "dtypes", None)
+    if isinstance(schema, Mapping):  # polars
+        for name, kind in schema.items():
+            numeric = getattr(kind, "is_numeric", None)
+            yield name, kind, numeric is None or bool(numeric()) or str(kind) in ("Boolean", "Null", "Object")
+    elif hasattr(schema, "types") and hasattr(schema, "names"):  # Arrow
+        for name, kind in zip(schema.names, schema.types, strict=True):
+            yield name, kind, is_arrow_number(kind)
+    elif hasattr(dtypes, "items") and hasattr(X, "columns"):  # pandas
+        for name, kind in dtypes.items():
+            yield name, kind, _is_pandas_number(kind)
+
+
+def _is_pandas_number(kind: Any) -> bool:
+    categories = getattr(kind, "categories", None)
+    if categories is not None:
+        return _is_pandas_number(categories.dtype) and not any(isinstance(one, (str, bytes)) for one in categories)
+    if isinstance(kind, np.dtype):
+        return kind.kind in "biufO"  # of objects each is looked at
+    # Nullable columns, and Arrow's in pandas, whose decimals and nulls NumPy knows as objects only.
+    return getattr(kind, "kind", "O") in "biuf" or str(kind).startswith(("decimal", "null"))

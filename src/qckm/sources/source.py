@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import queue
+import threading
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Rows
 from qckm.errors import RowsError, SourceError
-from qckm.sources.read_errors import reading
-from qckm.sources.table import Selection, Table
+from qckm.sources.table import Selection, Table, reading
 
 # Of one batch: small beside any machine's memory, large beside the cost of handing it on.
 BATCH_BYTES = 1 << 24
@@ -62,8 +64,8 @@ class Batch:
             found = "a missing value (null or NaN)" if np.isnan(value) else value
             words = f"expected finite numbers, got {found} in {self.place(row, column)}"
             raise RowsError(
-                f"{self.label}: {self.faults.get(self.first_row + row, words)}. Mend the data, or leave "
-                "such rows out and have them counted with on_bad='skip'.",
+                f"{self.label}: {self.faults.get(self.first_row + row, words)}. Fix the data, or skip "
+                "and count such rows with on_bad='skip'.",
                 about="bad rows",
             )
 
@@ -95,7 +97,7 @@ class Source:
     tables: Sequence[Table]
     selection: Selection
     stamps: tuple[Stamp, ...]
-    _pipe: _Pipe = field(default_factory=lambda: _Pipe())
+    _ahead: _Ahead = field(default_factory=lambda: _Ahead())
 
     @property
     def n_features(self) -> int:
@@ -153,14 +155,37 @@ class Source:
 
     def batches(self, start: Position | None = None, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
         """Yield the rows from a position on. How they are cut into batches changes nothing of a sketch."""
+        first = start or Position()
         if self.once:
-            yield from self._pipe.batches(self)
+            while self._ahead.held:
+                yield self._ahead.held.pop(0)
+            yield from self._ahead.reading(self)
+            return
+        held, self._ahead.held = self._ahead.held, []  # a reading that is given up leaves nothing behind
+        if held and first == Position():
+            while held:
+                yield held.pop(0)
         else:
-            yield from self._read(start or Position(), batch_bytes)
+            yield from self._read(first, batch_bytes)
 
     def peek(self, size: int) -> list[Rows]:
         """Return the first rows of a pipe, at least `size` if it has so many; `batches` gives them again."""
-        return self._pipe.peek(self, size)
+        reading, held = self._ahead.reading(self), self._ahead.held
+        while sum(len(batch.rows) for batch in held) < size and (batch := next(reading, None)) is not None:
+            held.append(batch)
+        return [batch.rows for batch in held]
+
+    def look(self, most_bytes: int) -> Iterator[Rows]:
+        """Yield all rows. If they are no more than so many bytes, `batches` gives them again, and nothing is read."""
+        held: list[Batch] = []
+        size = 0
+        for batch in self._read(Position()):
+            held.append(batch)
+            size += batch.rows.nbytes
+            if size > most_bytes:
+                held.clear()
+            yield batch.rows
+        self._ahead.held = held if size <= most_bytes else []
 
     def _read(self, begin: Position, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
         batch_rows = max(1, batch_bytes // (8 * self.n_features))
@@ -187,28 +212,96 @@ class Source:
                 raise SourceError(f"{stamp.path} changed while it was read. Start again when nobody writes to it.")
 
 
-class _Pipe:
-    """The only reading of a source that can be read once, and the batches that were looked at beforehand."""
+def is_read_in_batches(data: object) -> bool:
+    """Whether rows are given by where they are, or by who hands them over, and not as rows in memory.
+
+    That is paths, sources, lazy frames of polars, relations of DuckDB, datasets and readers of Arrow.
+
+    Examples
+    --------
+    >>> is_read_in_batches("rows.csv"), is_read_in_batches(["a.csv", "b.csv"]), is_read_in_batches([[1.0], [2.0]])
+    (True, True, False)
+    """
+    if isinstance(data, (list, tuple)):
+        return bool(data) and all(isinstance(one, (str, os.PathLike)) for one in data)
+    if isinstance(data, (str, os.PathLike, Source)):
+        return True
+    lazy = hasattr(data, "collect_schema") and hasattr(data, "collect")
+    handed = hasattr(data, "fetchall") or hasattr(data, "read_next_batch")
+    return lazy or handed or (hasattr(data, "to_batches") and not hasattr(data, "num_rows"))
+
+
+class _Ahead:
+    """Batches that were looked at before they are asked for, and the only reading of a pipe."""
 
     def __init__(self) -> None:
+        self.held: list[Batch] = []
         self._reading: Iterator[Batch] | None = None
-        self._held: list[Batch] = []
 
-    def _batches(self, source: Source) -> Iterator[Batch]:
+    def reading(self, source: Source) -> Iterator[Batch]:
         if self._reading is None:
             self._reading = source._read(Position())
         return self._reading
 
-    def peek(self, source: Source, size: int) -> list[Rows]:
-        reading = self._batches(source)
-        while sum(len(batch.rows) for batch in self._held) < size:
-            batch = next(reading, None)
-            if batch is None:
-                break
-            self._held.append(batch)
-        return [batch.rows for batch in self._held]
 
-    def batches(self, source: Source) -> Iterator[Batch]:
-        while self._held:
-            yield self._held.pop(0)
-        yield from self._batches(source)
+Item = TypeVar("Item")
+_SECONDS_TO_END = 2.0
+
+
+def prefetch(items: Iterator[Item], depth: int = 2, tick: float | None = None) -> Generator[Item | None]:
+    """Yield the items of an iterator that runs in a thread, at most `depth` ahead.
+
+    With `tick`, None is yielded when nothing came for so many seconds: a pipe may be silent while a clock runs.
+    """
+    ready: queue.Queue[Item | _Failure | _End] = queue.Queue(depth)
+    stop = threading.Event()
+
+    def put(item: Item | _Failure | _End) -> bool:
+        while not stop.is_set():
+            try:
+                ready.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def work() -> None:
+        try:
+            for item in items:
+                if not put(item):
+                    return
+        except BaseException as error:
+            put(_Failure(error))
+        else:
+            put(_End())
+
+    # A daemon: it may wait for a pipe that never ends when the program is told to.
+    thread = threading.Thread(target=work, name="qckm-reader", daemon=True)
+    thread.start()
+    try:
+        while True:
+            try:
+                item = ready.get(timeout=tick)
+            except queue.Empty:
+                yield None
+                continue
+            if isinstance(item, _End):
+                return
+            if isinstance(item, _Failure):
+                raise item.error
+            yield item
+    finally:
+        stop.set()
+        # Python aborts if it ends while a thread is inside pyarrow. One that reads a file is done soon.
+        thread.join(_SECONDS_TO_END)
+
+
+class _End:
+    """After the last item."""
+
+
+class _Failure:
+    """An error on its way from one thread to the other."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error

@@ -8,21 +8,24 @@ import warnings
 import click
 import numpy as np
 
-from qckm.cli import options, sample_files, sketch_io
-from qckm.cli.column_files import ENDINGS, writing_columns
-from qckm.cli.console import Console, console_options
-from qckm.cli.paths import Input, Output
+from qckm.cli import inputs, options, sketch_io
+from qckm.cli.console import DONE, DOUBTFUL, Console, console_options, strict_option
+from qckm.cli.outputs import ENDINGS, writing_columns
+from qckm.cli.paths import Input, OneFile, Output
+from qckm.common.arrays import Flags
 from qckm.common.text import format_duration
 from qckm.decoding.calibration import Calibration, calibrate
 from qckm.errors import PoorFitWarning
-from qckm.sources.text_format import TextFormat
+from qckm.sources.rows import OnBad
+from qckm.sources.text import TextFormat
 
 
 @click.command()
-@click.argument("sketch", type=Input())
+@click.argument("sketch", type=OneFile())
 @click.argument("sample", type=Input())
 @click.option("--output", "-o", type=Output(*ENDINGS), help="weights.parquet, .arrow or .csv. [default: CSV on stdout]")
-@options.column_options
+@options.data_options
+@strict_option
 @console_options
 def command(
     sketch: str,
@@ -31,30 +34,39 @@ def command(
     columns: tuple[str, ...] | None,
     text: TextFormat,
     dtype: str,
+    on_bad: OnBad,
+    strict: bool,
     console: Console,
-) -> None:
+) -> int:
     """Weigh the rows of SAMPLE so that they represent all the rows of SKETCH.
 
     \b
     Examples:
       qckm calibrate all.qckm sample.parquet -o weights.parquet
 
-    A weight is the number of sketched rows that a row of the sample stands for, one a line, in the order of the rows.
+    A weight is the number of sketched rows that a row of the sample stands for. There is one weight per line, in the
+    order of the rows; with --on-bad skip, bad rows have an empty one.
     """
     target = output or "-"
     found = sketch_io.read_sketch(sketch)
-    rows = sample_files.read_all(sample_files.open_sample(sample, found.operator, console, columns, dtype, text))
+    source = inputs.open_sample(sample, found.operator, console, on_bad, columns, dtype, text)
+    rows = inputs.read_all(source)
+    good: Flags = np.asarray(np.isfinite(rows).all(axis=1))
+    source.say_skipped(console)
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorFitWarning)  # said in the tool's own voice
-        weighed = calibrate(found, rows)
+        weighed = calibrate(found, rows[good])
     seconds = time.perf_counter() - began
     with writing_columns(target, {"weight": np.dtype(np.float64)}) as write:
-        write([weighed.weights], None)
+        weights = np.zeros(len(rows))
+        weights[good] = weighed.weights
+        write([weights], ~good)
     console.print_facts(
         {
             "output": target,
-            "rows": len(rows),
+            "rows": len(weighed.weights),
+            "skipped": len(rows) - len(weighed.weights),
             "effective_size": weighed.effective_size,
             "residual": weighed.residual,
             "expected": weighed.expected,
@@ -63,11 +75,12 @@ def command(
         }
     )
     if not weighed.matched:
-        console.say(f"warning: {_missed(weighed)}")
+        console.warn(_missed(weighed))
     console.say(
-        f"{len(rows):,} rows stand for {found.count:,}, as well as {weighed.effective_size:,.0f} rows of equal weight, "
-        f"in {format_duration(seconds)}"
+        f"{len(weighed.weights):,} rows stand for {found.count:,}, as well as {weighed.effective_size:,.0f} rows of "
+        f"equal weight, in {format_duration(seconds)}"
     )
+    return DONE if weighed.matched or not strict else DOUBTFUL
 
 
 def _missed(weighed: Calibration) -> str:

@@ -8,12 +8,11 @@ from typing import Any
 
 import click
 
-from qckm.cli import data_to_sketch, decode_progress, options, pictures, sketch_io, summaries
-from qckm.cli.console import Console, console_options
+from qckm.cli import data_to_sketch, options, outputs, progress, sketch_io, summaries
+from qckm.cli.console import DONE, DOUBTFUL, Console, console_options, show, strict_option
 from qckm.cli.error_hints import remarks_in_words
-from qckm.cli.output_files import write_bytes
+from qckm.cli.outputs import write_bytes
 from qckm.cli.paths import Output
-from qckm.cli.terminal import show
 from qckm.common.text import format_duration
 from qckm.decoding.room import require_room
 from qckm.decoding.selection import ClusterCount, choose_n_clusters
@@ -30,6 +29,7 @@ _BAR = 24
 @click.option(
     "--clusters",
     "-k",
+    "--k",
     "ks",
     type=options.Numbers(),
     default="1-10",
@@ -37,11 +37,12 @@ _BAR = 24
     help="The numbers to try: 2-12, or 2,4,8,16.",
 )
 @click.option("--report", type=Output(), help="Write an HTML page with the curve and the table.")
-@click.option("--plot", type=Output(*pictures.ENDINGS), help="Draw the curve (needs matplotlib).")
+@click.option("--plot", type=Output(*outputs.PICTURES), help="Draw the curve (needs matplotlib).")
 @click.option("--sketch", "sketch_output", type=Output(), help="Keep the sketch, to decode it for the K chosen.")
 @options.operator_options
 @options.plan_options
 @options.data_options
+@strict_option
 @console_options
 def command(
     data: tuple[str, ...],
@@ -49,9 +50,10 @@ def command(
     report: str | None,
     plot: str | None,
     sketch_output: str | None,
+    strict: bool,
     console: Console,
     **options_of_task: Any,
-) -> None:
+) -> int:
     """Try numbers of clusters on DATA, or on a sketch of it (.qckm), and say which explains it best.
 
     \b
@@ -69,24 +71,25 @@ def command(
     require_rows(sketch.count, min(max(ks), int(sketch.count)))
     if sketch_output is not None:
         size = sketch_io.write_sketch(sketch, sketch_output)
-        console.say(f"{sketch_output}: {summaries.summary(sketch, size, None)}")
+        console.say(f"{sketch_output}: {summaries.summary(sketch, size)}")
     summaries.remark(sketch, console)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore", SaturationWarning)  # said above
         warnings.simplefilter("always", PoorFitWarning)
-        with decode_progress.watched(console, stoppable=False):
+        with progress.watched(console, stoppable=False):
             count = choose_n_clusters(sketch, ks, spread=spread, random_state=decoder_seed(options_of_task["seed"]))
     doubts = [str(one.message) for one in caught if issubclass(one.category, PoorFitWarning)]
     doubt = " ".join(doubts).replace("(qckm.plots.selection) ", "")
     _write(count, inputs, doubt, report, plot, console)
     if doubt:
-        console.say(f"warning: {doubt}")
+        console.warn(doubt)
     of = summaries.columns_in_words(sketch.operator.feature_names, sketch.operator.n_features)
     console.say(
         f"K = {count.n_clusters} of {counted_ks(ks)} tried, from {summaries.counted(sketch.count, 'row')}, {of}, in "
         f"{format_duration(time.perf_counter() - began)}"
     )
     console.print_facts(_facts(count, inputs, doubts, sketch))
+    return DOUBTFUL if doubts and strict else DONE
 
 
 def _sketch(data: tuple[str, ...], most: int, console: Console, given: dict[str, Any]) -> tuple[Sketch, Any, list[str]]:
@@ -97,7 +100,7 @@ def _sketch(data: tuple[str, ...], most: int, console: Console, given: dict[str,
     task = data_to_sketch.SketchTask.of(data, most, None, {**given, **run})
     done = data_to_sketch.sketch_data(task, console)
     for remark in remarks_in_words(done.remarks):
-        console.say(f"warning: {remark}")
+        console.warn(remark)
     inputs = [table.label for table in done.source.tables][:100]
     return done.sketch, None if done.hints is None else done.hints.deviation, inputs
 
@@ -121,7 +124,7 @@ def _write(
     if plot is not None:
         from qckm import plots
 
-        write_bytes(plot, pictures.drawn(plot, lambda ax: plots.selection(count, ax)))
+        write_bytes(plot, outputs.drawn(plot, lambda ax: plots.selection(count, ax)))
     for path in (report, plot):
         if path not in (None, "-"):
             console.say(f"{path}: the curve")

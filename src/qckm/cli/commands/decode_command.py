@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import click
 
-from qckm.cli import options, sample_files, sketch_io, sketch_to_model, summaries
-from qckm.cli.console import Console, console_options
-from qckm.cli.paths import Input, Output
+from qckm.cli import inputs, options, sketch_io, sketch_to_model, summaries
+from qckm.cli.console import Console, console_options, strict_option
+from qckm.cli.paths import Input, OneFile, Output
 from qckm.decoding.decode import Clustering, Hints
 from qckm.decoding.mixture import COVARIANCE_TYPES, CovarianceType, FittedMixture
 from qckm.models import ENDINGS, Model
 from qckm.planning.plan import require_rows
 from qckm.sketch import Sketch
+from qckm.sources.rows import OnBad
 
 
 @click.command()
-@click.argument("sketch", type=Input())
-@options.clusters_option
+@click.argument("sketch", type=OneFile())
+@options.clusters_option()
 @click.option(
     "--output",
     "-o",
@@ -30,7 +31,9 @@ from qckm.sketch import Sketch
     help="Find a mixture of K Gaussians of such covariances, not centroids. [output: JSON on stdout]",
 )
 @options.decode_options
+@options.bad_option
 @click.option("--seed", type=options.Whole(min=0), default=0, show_default=True)
+@strict_option
 @console_options
 def command(
     sketch: str,
@@ -40,7 +43,9 @@ def command(
     mixture: CovarianceType | None,
     decoder: str,
     n_init: int,
+    on_bad: OnBad,
     seed: int,
+    strict: bool,
     console: Console,
 ) -> int:
     """Find K centroids, their weights and spreads, from SKETCH: no row is needed, and some rows make it better.
@@ -62,11 +67,11 @@ def command(
     require_rows(found.count, clusters)
     hints = None
     if rows:
-        sample = sample_files.read_some(rows, found.operator, seed, console)
+        sample = inputs.read_some(rows, found.operator, seed, console, on_bad)
         hints = Hints(sample.rows, sample.weights)
     privacy = _privacy(found, rows)
     if privacy and rows:
-        console.say(f"warning: {privacy}")
+        console.warn(privacy)
     fitted: Clustering | FittedMixture
     if mixture:
         fitted, seconds = sketch_to_model.fit_sketch(found, clusters, mixture, n_init, seed, console, hints)
@@ -91,7 +96,7 @@ def command(
         model = Model.of(fitted, found.operator, facts)
     sketch_to_model.write_model(model, target, console)
     sketch_to_model.say_found(fitted, found, target, seconds, console)
-    return sketch_to_model.exit_code(fitted)
+    return sketch_to_model.exit_code(fitted, strict)
 
 
 def _privacy(sketch: Sketch, rows: str | None) -> str | None:

@@ -7,28 +7,28 @@ import warnings
 from typing import Any, Literal
 
 import click
-import numpy as np
 
-from qckm.cli import options, pictures, sample_files, sketch_io
-from qckm.cli.console import Console, console_options
-from qckm.cli.output_files import write_bytes
-from qckm.cli.paths import Input, Output
-from qckm.cli.terminal import show
+from qckm.cli import inputs, options, outputs, sketch_io
+from qckm.cli.console import Console, console_options, show
+from qckm.cli.outputs import write_bytes
+from qckm.cli.paths import Input, OneFile, Output, sketch_files
 from qckm.drift.compare import compare
 from qckm.drift.drift_result import Drift
 from qckm.drift.reference_rows import MOST_ROWS, Reference
 from qckm.drift.windows import DriftSeries, compare_windows
 from qckm.errors import DriftWarning, QckmError
-from qckm.models import load_model
-from qckm.planning.sampling import draw_pilot_of
 from qckm.sketch import Sketch
-from qckm.sources.opening import paths_of
+from qckm.sources.rows import OnBad
 
 
 @click.command()
-@click.argument("sketches", nargs=-1, required=True, type=Input(), metavar="SKETCH...")
+@click.argument("sketches", nargs=-1, required=True, type=Input(), metavar="SKETCH...", callback=sketch_files)
 @click.option(
-    "--against", type=Input(), multiple=True, help="What every SKETCH is compared with; several are added up."
+    "--against",
+    type=Input(),
+    multiple=True,
+    callback=sketch_files,
+    help="What every SKETCH is compared with; several are added up.",
 )
 @click.option("--blocks", is_flag=True, help="All SKETCHes are parts of one window, those of --against of the other.")
 @click.option("--reference", type=Input(), help="A file of 2000 rows or more of the usual kind: a more powerful test.")
@@ -40,12 +40,13 @@ from qckm.sources.opening import paths_of
     show_default=True,
     help="The test. auto: whitened with a reference, else largest.",
 )
-@click.option("--clusters", "-k", type=options.Whole(min=1), help="Explain the change by so many clusters.")
-@click.option("--model", "-m", type=Input(), help="Explain it by the clusters of a model.")
+@options.clusters_option(False, "Explain the change by so many clusters.")
+@click.option("--model", "-m", type=OneFile(), help="Explain it by the clusters of a model.")
 @click.option("--report", type=Output(), help="Write an HTML page.")
 @click.option(
-    "--plot", type=Output(*pictures.ENDINGS), help="Draw p-values, or where rows came and went (needs matplotlib)."
+    "--plot", type=Output(*outputs.PICTURES), help="Draw p-values, or where rows came and went (needs matplotlib)."
 )
+@options.bad_option
 @click.option("--seed", type=options.Whole(min=0), default=0, show_default=True)
 @console_options
 def command(
@@ -59,6 +60,7 @@ def command(
     model: str | None,
     report: str | None,
     plot: str | None,
+    on_bad: OnBad,
     seed: int,
     console: Console,
 ) -> int:
@@ -75,7 +77,7 @@ def command(
     the level is the share of false ones among those that are said to have drifted. With --blocks, rows may depend on
     their neighbours within a part.
     """
-    names, others = _files(sketches), _files(against)
+    names, others = list(sketches), list(against)
     if not others and (blocks or len(names) != 2):
         raise click.UsageError(f"Expected two sketches, or --against, got {len(names)}.")
     if clusters is not None and model is not None:
@@ -90,10 +92,9 @@ def command(
     operator = usual[0].operator
     prepared = None
     if reference is not None:
-        source = sample_files.open_sample(reference, operator, console)
-        pilot = draw_pilot_of(source, np.random.default_rng(seed), MOST_ROWS)
+        pilot = inputs.read_some(reference, operator, seed, console, on_bad, MOST_ROWS)
         prepared = Reference.of(operator, pilot.repeated(MOST_ROWS), seed)
-    known: Any = load_model(model) if model is not None else clusters
+    known: Any = sketch_io.load_model(model) if model is not None else clusters
     options: dict[str, Any] = {"statistic": statistic, "level": level, "random_state": seed}
     found: Drift | DriftSeries
     with warnings.catch_warnings():
@@ -110,17 +111,6 @@ def command(
         for line in found.summary().split("\n"):
             show(line)
     return int(bool(found.to_dict()["drifted"]))
-
-
-def _files(given: tuple[str, ...]) -> list[str]:
-    """Return the files that names and patterns stand for."""
-    found: list[str] = []
-    for path in given:
-        files = [path] if path == "-" or sketch_io.is_collector_url(path) else paths_of(path)
-        if not files:
-            raise click.UsageError(f"{path}: expected sketches, found no file of that pattern.")
-        found += files
-    return found
 
 
 def _sum(sketches: list[Sketch], names: list[str]) -> Sketch:
@@ -151,7 +141,7 @@ def _write(found: Drift | DriftSeries, report: str | None, plot: str | None, nam
         called = (names[1], names[0]) if isinstance(found, DriftSeries) else names
         write_bytes(report, render_drift(found, called).encode())
     if plot is not None:
-        write_bytes(plot, pictures.drawn(plot, lambda ax: _draw(found, ax)))
+        write_bytes(plot, outputs.drawn(plot, lambda ax: _draw(found, ax)))
 
 
 def _draw(found: Drift | DriftSeries, ax: Any) -> Any:

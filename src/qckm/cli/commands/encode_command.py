@@ -6,16 +6,17 @@ import click
 
 from qckm.cli import data_to_sketch, options, sketch_io
 from qckm.cli.console import Console, console_options
-from qckm.cli.output_files import writing
-from qckm.cli.paths import Input, Output
+from qckm.cli.outputs import writing
+from qckm.cli.paths import OneFile, Output
 from qckm.planning.plan import Plan
-from qckm.sketch.runs import OnBad, require_columns
-from qckm.sources.text_format import TextFormat
+from qckm.sketch.sketch_operator import require_columns
+from qckm.sources.rows import OnBad
+from qckm.sources.text import TextFormat
 
 
 @click.command()
 @options.data_argument
-@click.option("--operator", "--like", "operator_file", type=Input(), required=True, help="The operator's .qckm file.")
+@click.option("--operator", "--like", "operator_file", type=OneFile(), required=True, help="The operator's .qckm file.")
 @click.option("--output", "-o", type=Output(), help="Where the bits go. [default: stdout]")
 @options.data_options
 @console_options

@@ -6,14 +6,14 @@ import click
 
 from qckm.cli import sketch_io, summaries
 from qckm.cli.console import Console, console_options
-from qckm.cli.output_files import write_bytes
-from qckm.cli.paths import Input, Output
+from qckm.cli.outputs import write_bytes
+from qckm.cli.paths import OneFile, Output
 from qckm.export.as_c import COUNTER_BITS, render_c
 from qckm.export.rendering import PREFIX
 
 
 @click.command()
-@click.argument("operator_file", type=Input(), metavar="OPERATOR")
+@click.argument("operator_file", type=OneFile(), metavar="OPERATOR")
 @click.option("--output", "-o", type=Output(), help="The C header. [default: stdout]")
 @click.option("--prefix", default=PREFIX, show_default=True, help="What all names start with.")
 @click.option(

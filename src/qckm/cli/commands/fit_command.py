@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from qckm.cli import data_to_sketch, invocation, options, sketch_io, sketch_to_model, summaries
-from qckm.cli.console import Console, console_options
+from qckm.cli import data_to_sketch, options, sketch_io, sketch_to_model, summaries
+from qckm.cli.console import Console, command_again, console_options, strict_option
 from qckm.cli.data_to_sketch import SketchTask
 from qckm.cli.paths import Output
 from qckm.common import atomic
@@ -19,7 +19,7 @@ from qckm.sketch import checkpoints, files
 
 @click.command()
 @options.data_argument
-@options.clusters_option
+@options.clusters_option()
 @click.option(
     "--output",
     "-o",
@@ -33,6 +33,7 @@ from qckm.sketch import checkpoints, files
 @options.data_options
 @options.decode_options
 @options.run_options
+@strict_option
 @console_options
 def command(
     data: tuple[str, ...],
@@ -42,6 +43,7 @@ def command(
     report_output: str | None,
     decoder: str,
     n_init: int,
+    strict: bool,
     console: Console,
     **options_of_task: Any,
 ) -> int:
@@ -63,14 +65,18 @@ def command(
     hints = done.hints
     if hints is None and not done.source.once:
         hints = hints_for(done.source, task.plan, done.sketch.operator)
-    size = len(files.dumps(done.sketch))
-    words = summaries.summary(done.sketch, size, done.source.n_bytes)
+    words = summaries.summary(done.sketch)
     console.say(f"sketch: {words}, in {format_duration(done.seconds['sketch'])}")
     seed = decoder_seed(task.plan.seed)
     clustering, seconds = sketch_to_model.decode_sketch(
         done.sketch, clusters, decoder, n_init, seed, console, hints, done.remarks
     )
     summaries.remark(done.sketch, console)
+    size = None
+    if sketch_output:
+        size = sketch_io.write_sketch(done.sketch, sketch_output)
+    elif report_output:  # its page compares sizes
+        size = len(files.dumps(done.sketch))
     facts = data_to_sketch.facts_of(done, size)
     facts["seconds"] = {**done.seconds, "decode": seconds}
     facts |= {
@@ -78,20 +84,18 @@ def command(
         **data_to_sketch.remarks_fact(clustering.remarks, done.source),
         "decoder": decoder,
         "seed": task.plan.seed,
-        "command": invocation.command_again(),
+        "command": command_again(),
     }
     model = Model.of(clustering, done.sketch.operator, facts)
-    if sketch_output:
-        sketch_io.write_sketch(done.sketch, sketch_output)
     sketch_to_model.write_model(model, target, console)
     if target != "-" and not atomic.is_device(target):
         checkpoints.remove(checkpoints.path_of(target))
     if report_output:  # the last: the page can be made again from the model, the model from nothing
-        from qckm.cli.commands.report_command import write_report
+        from qckm.cli.commands.report_command import sample_for, write_report
 
-        write_report(model, None if done.source.once else done.source, report_output)
+        write_report(model, sample_for(model, None if done.source.once else done.source), report_output)
     for path, what in ((sketch_output, "the sketch"), (report_output, "a report")):
         if path not in (None, "-"):
             console.say(f"{path}: {what}")
     sketch_to_model.say_found(clustering, done.sketch, target, seconds, console)
-    return sketch_to_model.exit_code(clustering)
+    return sketch_to_model.exit_code(clustering, strict)

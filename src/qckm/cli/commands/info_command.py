@@ -8,9 +8,9 @@ import sys
 import click
 import numpy as np
 
-from qckm.cli import completion, sketch_io, summaries
-from qckm.cli.console import Console, console_options
-from qckm.cli.terminal import show
+from qckm.cli import sketch_io, summaries
+from qckm.cli.console import Console, console_options, show
+from qckm.cli.paths import OneFile
 from qckm.common import foreign_files
 from qckm.common.arrays import Floats
 from qckm.common.text import format_value
@@ -27,19 +27,19 @@ _OTHERWISE = ("feature_names", "inputs", "kind", "clusters", "weights", "columns
 
 
 @click.command()
-@click.argument("path", shell_complete=completion.files)
+@click.argument("path", type=OneFile())
 @console_options
 def command(path: str, console: Console) -> None:
-    """Say what is in a sketch, a model or a checkpoint.
+    """Show what is in a sketch, a model or a checkpoint.
 
     \b
     Examples:
       qckm info all.qckm
       qckm info model.json --json
     """
-    label = "standard input" if path == "-" else path
+    label = sketch_io.label_of(path)
     if sketch_io.is_collector_url(path):
-        _show(_facts(files.dumps(sketch_io.read_sketch(path)), label), console)
+        _show(_facts(sketch_io.read_data(path), label), console)
         return
     with contextlib.nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
         data = file.read(foreign_files.START)

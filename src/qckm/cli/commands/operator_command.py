@@ -6,21 +6,22 @@ from typing import Any
 
 import click
 
-from qckm.cli import data_to_sketch, options, sketch_io, summaries
+from qckm.cli import data_to_sketch, inputs, options, sketch_io, summaries
 from qckm.cli.console import Console, console_options
 from qckm.cli.error_hints import remarks_in_words
+from qckm.cli.inputs import read_ranges
 from qckm.cli.paths import Input, Output
-from qckm.cli.ranges_files import read_ranges
 from qckm.common.text import format_bytes
 from qckm.planning.plan import Plan, draw_operator
 from qckm.sketch import SketchOperator
-from qckm.sources.text_format import TextFormat
+from qckm.sources.rows import OnBad
+from qckm.sources.text import TextFormat
 
 
 @click.command()
 @click.argument("data", type=Input(), nargs=-1, metavar="[DATA...]")
 @click.option("--output", "-o", type=Output(), help="The .qckm file: a sketch of no rows. [default: stdout]")
-@click.option("--clusters", "-k", type=options.Whole(min=1), help="How many clusters will be looked for.")
+@options.clusters_option(False, "How many clusters will be looked for.")
 @click.option(
     "--ranges",
     type=Input(),
@@ -28,7 +29,7 @@ from qckm.sources.text_format import TextFormat
 )
 @options.operator_options
 @options.plan_options
-@options.column_options
+@options.data_options
 @console_options
 def command(
     data: tuple[str, ...],
@@ -39,6 +40,7 @@ def command(
     columns: tuple[str, ...] | None,
     text: TextFormat,
     dtype: str,
+    on_bad: OnBad,
     console: Console,
     **plan_options: Any,
 ) -> None:
@@ -65,14 +67,16 @@ def command(
         plan = Plan(n_clusters=clusters, **plan_options)
         if clusters is None and None in (plan.scale, plan.n_frequencies):
             raise click.UsageError("Give the number of clusters (-k), or both --scale and --frequencies.")
-        task = data_to_sketch.SketchTask(data, columns, text, dtype, "error", plan, None, None, False, 0)
-        planned = draw_operator(data_to_sketch.open_data(task, console)[0], plan)
+        task = data_to_sketch.SketchTask(data, columns, text, dtype, on_bad, plan, None, None, False, 0)
+        source = inputs.Looked.at(data_to_sketch.open_data(task, console)[0], on_bad)
+        planned = draw_operator(source, plan)
+        source.say_skipped(console)
         for words in planned.words:
             console.say(words)
         remarks = planned.remarks
         operator = planned.operator
     for words in remarks_in_words(remarks):
-        console.say(f"warning: {words}")
+        console.warn(words)
     size = sketch_io.write_sketch(operator.empty(), target)
     of = summaries.columns_in_words(operator.feature_names, operator.n_features)
     console.say(

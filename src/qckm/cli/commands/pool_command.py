@@ -11,7 +11,7 @@ import numpy as np
 
 from qckm.cli import options, sketch_io, summaries
 from qckm.cli.console import Console, console_options
-from qckm.cli.paths import Input, Output
+from qckm.cli.paths import Input, OneFile, Output
 from qckm.errors import MessageError, RowsError
 from qckm.privacy import LocalPool
 from qckm.sensor import Pool, wire
@@ -25,7 +25,7 @@ _MOST_COMPLAINTS = 20
 
 @click.command()
 @click.argument("bits", type=Input(), nargs=-1, required=True, metavar="BITS...")
-@click.option("--operator", "--like", "operator_file", type=Input(), required=True, help="The operator's .qckm file.")
+@click.option("--operator", "--like", "operator_file", type=OneFile(), required=True, help="The operator's .qckm file.")
 @click.option("--messages", is_flag=True, help="The files hold messages of sensors. [default: if one is a folder]")
 @click.option("--local", is_flag=True, help="The files hold private reports of devices, all of one ε.")
 @click.option(
@@ -71,7 +71,7 @@ def command(
     else:
         total = _pool_rows(bits, operator)
     size = sketch_io.write_sketch(total, target)
-    console.say(summaries.summary(total, size, None))
+    console.say(summaries.summary(total, size))
     console.print_facts({"output": target, "rows": total.count, "sketch_bytes": size, **facts})
 
 

@@ -9,19 +9,21 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from qckm.cli import options
-from qckm.cli.column_files import ENDINGS, writing_columns
+from qckm.cli import options, sketch_io
 from qckm.cli.console import Console, console_options, say_assumptions
-from qckm.cli.paths import Input, Output
+from qckm.cli.outputs import ENDINGS, writing_columns
+from qckm.cli.paths import OneFile, Output
 from qckm.cli.summaries import counted
 from qckm.common.arrays import Array, Floats
 from qckm.errors import RowsError, SourceError
-from qckm.models import Model, load_model
+from qckm.models import Model
 from qckm.sources.kept_columns import KeptColumns
 from qckm.sources.opening import open_source
-from qckm.sources.prefetch import prefetch
-from qckm.sources.source import Batch
-from qckm.sources.text_format import TextFormat
+from qckm.sources.source import Batch, prefetch
+from qckm.sources.text import TextFormat
+
+# Clusters whose rows are counted in words; --json has all.
+_MOST_COUNTS = 20
 
 
 class Labels(NamedTuple):
@@ -35,7 +37,7 @@ class Labels(NamedTuple):
 @click.command()
 @options.data_argument
 @click.option(
-    "--model", "-m", "model_file", type=Input(), required=True, help="A model file of `qckm fit` or `qckm decode`."
+    "--model", "-m", "model_file", type=OneFile(), required=True, help="A model file of `qckm fit` or `qckm decode`."
 )
 @click.option("--output", "-o", type=Output(*ENDINGS), help="labels.parquet, .arrow or .csv. [default: CSV on stdout]")
 @click.option(
@@ -74,7 +76,7 @@ def command(
     qckm decode --mixture finds, the number is that of the most probable component.
     """
     target = output or "-"
-    model = load_model(model_file)
+    model = sketch_io.load_model(model_file)
     if (distance and model.covariances is not None) or (score and model.covariances is None):
         raise click.UsageError("Centroids have a --distance, mixtures of Gaussians a --score.")
     source = open_source(list(data), columns, dtype, model.feature_names, **asdict(text))
@@ -83,7 +85,7 @@ def command(
         raise SourceError(
             f"Expected {model.centers.shape[1]} columns, as the model has, got {source.n_features}: choose --columns."
         )
-    rows = skipped = 0
+    skipped, counts = 0, np.zeros(len(model.centers), np.int64)
     written: dict[str, np.dtype[Any]] = {
         "cluster": np.dtype(np.int32),
         **({"distance": np.dtype(np.float64)} if distance else {}),
@@ -99,12 +101,16 @@ def command(
             found = _label(model, batch, on_bad)
             wanted: list[Array] = [found.labels, *([found.distances] if distance or score else [])]
             write(wanted, found.bad, kept and kept.take(len(found.labels)))
-            rows, skipped = rows + len(found.labels), skipped + int(found.bad.sum())
+            skipped += int(found.bad.sum())
+            counts += np.bincount(found.labels[~found.bad], minlength=len(counts))
         source.require_unchanged()
-    words = f"{counted(rows, 'row')} labelled" + (f", {counted(skipped, 'bad row')} left empty" if skipped else "")
+    rows = int(counts.sum())
+    words = f"{counted(rows, 'row')} labelled" + (f", {counted(skipped, 'bad row')} without a label" if skipped else "")
     names = [*(kept.names if kept else ()), *written]
     console.say(words if target == "-" else f"{target}: {words}, columns {', '.join(names)}")
-    console.print_facts({"output": target, "rows": rows, "skipped": skipped})
+    shares = ", ".join(f"{k}: {count:,}" for k, count in enumerate(counts[:_MOST_COUNTS]))
+    console.say(f"rows by cluster: {shares}{', …' * (len(counts) > _MOST_COUNTS)}")
+    console.print_facts({"output": target, "rows": rows, "skipped": skipped, "rows_by_cluster": counts.tolist()})
 
 
 def _label(model: Model, batch: Batch, on_bad: str) -> Labels:
@@ -125,6 +131,6 @@ def _label(model: Model, batch: Batch, on_bad: str) -> Labels:
         column = int(np.abs(batch.rows[row] / model.units).argmax())
         raise RowsError(
             f"{batch.label}: expected values up to 1e150, whose squares are float64, got {batch.rows[row, column]:g} "
-            f"in {batch.place(row, column)}. Mend or rescale the data, or leave such rows empty with --on-bad skip."
+            f"in {batch.place(row, column)}. Fix or rescale the data, or skip such rows: --on-bad skip."
         )
     return Labels(labels, distances, ~good | far)

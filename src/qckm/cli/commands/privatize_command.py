@@ -6,12 +6,12 @@ import click
 
 from qckm.cli import options, sketch_io
 from qckm.cli.console import Console, console_options
-from qckm.cli.paths import Input, Output
-from qckm.cli.ranges_files import read_ranges
+from qckm.cli.inputs import read_ranges
+from qckm.cli.paths import Input, OneFile, Output
 
 
 @click.command()
-@click.argument("sketch", type=Input())
+@click.argument("sketch", type=OneFile())
 @click.option("--epsilon", type=options.Number(min=0, min_open=True), help="ε of differential privacy.")
 @click.option("--delta", type=options.Number(0, 1, True, True), help="δ, of the Gaussian mechanism.")
 @click.option("--rho", type=options.Number(min=0, min_open=True), help="ρ of zCDP, instead of ε and δ.")

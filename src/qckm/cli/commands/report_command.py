@@ -7,28 +7,32 @@ from dataclasses import asdict
 import click
 import numpy as np
 
-from qckm.cli import options
-from qckm.cli.console import Console, console_options, say_assumptions
-from qckm.cli.output_files import write_bytes
-from qckm.cli.paths import Input, Output
-from qckm.models import Model, load_model
+from qckm.cli import inputs, options, sketch_io
+from qckm.cli.console import DONE, DOUBTFUL, Console, console_options, say_assumptions, strict_option
+from qckm.cli.outputs import write_bytes
+from qckm.cli.paths import Input, OneFile, Output
+from qckm.common.arrays import Floats
+from qckm.models import Model
 from qckm.planning.sampling import draw_pilot_of
-from qckm.report import render
+from qckm.report import checks, render
 from qckm.sources.opening import open_source
+from qckm.sources.rows import OnBad
 from qckm.sources.source import Source
-from qckm.sources.text_format import TextFormat
+from qckm.sources.text import TextFormat
 
 _SAMPLE = 2000
 
 
 @click.command()
-@click.argument("model_file", type=Input(), metavar="MODEL")
+@click.argument("model_file", type=OneFile(), metavar="MODEL")
 @click.option(
     "--data", type=Input(), multiple=True, help="Data to draw a sample of rows from, for the map and the verdict."
 )
 @click.option("--output", "-o", type=Output(), help="The HTML file. [default: stdout]")
 @options.columns_option
 @options.text_options
+@options.bad_option
+@strict_option
 @console_options
 def command(
     model_file: str,
@@ -36,8 +40,10 @@ def command(
     output: str | None,
     columns: tuple[str, ...] | None,
     text: TextFormat,
+    on_bad: OnBad,
+    strict: bool,
     console: Console,
-) -> None:
+) -> int:
     """Write one self-contained HTML page about MODEL: no script, no network, nothing beside it.
 
     \b
@@ -45,22 +51,33 @@ def command(
       qckm report model.json -o report.html
       qckm report model.json --data 'data/*.parquet' -o report.html
     """
-    model = load_model(model_file)
-    source = open_source(list(data), columns, usual=model.feature_names, **asdict(text)) if data else None
+    model = sketch_io.load_model(model_file)
+    source = None
+    if data:
+        opened = open_source(list(data), columns, usual=model.feature_names, **asdict(text))
+        say_assumptions(opened, console)
+        source = inputs.Looked.at(opened, on_bad)
+    sample = sample_for(model, source)
     if source is not None:
-        say_assumptions(source, console)
-    size = write_report(model, source, output or "-")
+        source.say_skipped(console)
+    size = write_report(model, sample, output or "-")
     console.say(f"{output or 'report'}: {size:,} bytes")
-    console.print_facts({"output": output, "bytes": size})
+    grade = checks.worst(checks.check(model, sample))
+    console.print_facts({"output": output, "bytes": size, "grade": grade})
+    return DOUBTFUL if strict and grade == "poor" else DONE
 
 
-def write_report(model: Model, source: Source | None, output: str) -> int:
-    """Write the page, with a sample of the source's rows if there is one; return its size."""
-    sample = None
-    if source is not None:
-        if source.n_features != model.centers.shape[1]:
-            raise click.UsageError(f"Expected data of {model.centers.shape[1]} columns, got {source.n_features}.")
-        sample = draw_pilot_of(source, np.random.default_rng(0), _SAMPLE).repeated(_SAMPLE)
+def sample_for(model: Model, source: Source | None) -> Floats | None:
+    """Return some rows of a source, if there is one, to compare a model with."""
+    if source is None:
+        return None
+    if source.n_features != model.centers.shape[1]:
+        raise click.UsageError(f"Expected data of {model.centers.shape[1]} columns, got {source.n_features}.")
+    return draw_pilot_of(source, np.random.default_rng(0), _SAMPLE).repeated(_SAMPLE)
+
+
+def write_report(model: Model, sample: Floats | None, output: str) -> int:
+    """Write the page; return its size."""
     data = render(model, sample).encode()
     write_bytes(output, data)
     return len(data)

@@ -6,12 +6,12 @@ import click
 
 from qckm.cli import sending, sketch_io
 from qckm.cli.console import Console, console_options
-from qckm.cli.paths import Input
+from qckm.cli.paths import OneFile
 from qckm.sketch import files
 
 
 @click.command()
-@click.argument("sketch", type=Input(), required=False)
+@click.argument("sketch", type=OneFile(), required=False)
 @click.option("--to", "url", metavar="URL", help="The collector: https://collector:8321.")
 @click.option("--part", metavar="NAME", help="The sketch's name, which counts once: berlin/2026-11-16.")
 @click.option("--replace", is_flag=True, help="Put it in the place of one of the same name.")
@@ -32,7 +32,8 @@ def command(
     if sketch is None:
         if url or part or replace:
             raise click.UsageError("Expected a sketch to send, or no options: then what waits is sent.")
-        arrived = sending.send_waiting(sending.open_outbox(outbox), console)
+        box = sending.open_outbox(outbox)
+        arrived = sending.send_letters(box.waiting(), box, console)
         console.say(f"{arrived} sketch(es) sent")
         return
     if url is None or part is None:

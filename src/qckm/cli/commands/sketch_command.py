@@ -32,7 +32,7 @@ _OWN_OPERATOR = (
     type=Output(resumable=True),
     help="The .qckm file; {time} and {number} in it name snapshots. [default: stdout]",
 )
-@click.option("--clusters", "-k", type=options.Whole(min=1), help="How many clusters the sketch is to be decoded to.")
+@options.clusters_option(False, "How many clusters the sketch is to be decoded to.")
 @options.operator_options
 @options.plan_options
 @options.data_options
@@ -122,11 +122,11 @@ def command(
     if target not in ("", "-"):
         checkpoints.remove(checkpoints.path_of(target))
     for remark in remarks_in_words(done.remarks):
-        console.say(f"warning: {remark}")
+        console.warn(remark)
     summaries.remark(done.sketch, console)
     if task.operator_file is None and target != "-":
         console.say(_OWN_OPERATOR.format(path=shlex.quote(name())))
-    words = summaries.summary(done.sketch, size, done.source.n_bytes)
+    words = summaries.summary(done.sketch, size)
     console.say(
         f"{name() if target not in ('', '-') else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}"
     )
@@ -151,11 +151,11 @@ def _sketch_by_engine(of_engine: EngineTask, target: str, task: SketchTask, wher
     done = engine_to_sketch.sketch_paths(of_engine, console)
     size = _deliver(task.kept(done.sketch), target, where, console)
     for remark in remarks_in_words(done.remarks):
-        console.say(f"warning: {remark}")
+        console.warn(remark)
     summaries.remark(done.sketch, console)
     if task.operator_file is None and target not in ("", "-"):
         console.say(_OWN_OPERATOR.format(path=shlex.quote(target)))
-    words = summaries.summary(done.sketch, size, None)
+    words = summaries.summary(done.sketch, size)
     console.say(
         f"{target if target not in ('', '-') else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}"
     )

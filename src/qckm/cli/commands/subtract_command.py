@@ -8,12 +8,14 @@ import click
 
 from qckm.cli import completion, sketch_io
 from qckm.cli.console import Console, console_options
-from qckm.cli.paths import Output
+from qckm.cli.paths import Output, sketch_files
 
 
 @click.command()
 @click.argument("whole", shell_complete=completion.files)
-@click.argument("parts", nargs=-1, required=True, metavar="PART...", shell_complete=completion.files)
+@click.argument(
+    "parts", nargs=-1, required=True, metavar="PART...", shell_complete=completion.files, callback=sketch_files
+)
 @click.option("--output", "-o", type=Output(), help="The .qckm file. [default: stdout]")
 @sketch_io.parts_option
 @console_options

@@ -17,7 +17,8 @@ const count = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
-const pvalue = (p) => (p < 1e-300 ? "p < 1e-300" : `p = ${p.toPrecision(2)}`);
+/** How sure a drift is, and, where that is known, how large. */
+const verdict = ({ pvalue, effect }) => (pvalue < 1e-300 ? "p < 1e-300" : `p = ${pvalue.toPrecision(2)}`) + (effect === undefined || effect === null ? "" : `, effect ${effect.toPrecision(2)}`);
 
 /** A window's time, in UTC, as windows are. */
 function when(start, span) {
@@ -60,7 +61,7 @@ function tick(start, span) {
  * shown empty. The last one goes on, and is lighter.
  */
 function bars(windows, span, slots, now, width, label) {
-  const height = 220, left = 44, bottom = 22, form = (value) => short.format(value);
+  const height = innerWidth < 1600 ? 220 : 400, left = 44, bottom = 22, form = (value) => short.format(value);
   const last = now - (now % span), first = last - (slots - 1) * span;
   const names = palette(windows);
   const known = new Map(windows.map((window) => [window.start, window.rows]));
@@ -118,9 +119,10 @@ function driftStrip(drifts, span, slots, now) {
     const cells = drifts.filter((drift) => drift.group === group).map((drift) => {
       const slot = (drift.start - first) / span;
       const compared = drift.pvalue !== null;
-      const words = `${group || "all"}, ${when(drift.start, span)}: ${!compared ? "not compared" : drift.drifted ? "drift" : "no drift"}${compared ? `, ${pvalue(drift.pvalue)}` : ""}`;
+      const words = `${group || "all"}, ${when(drift.start, span)}: ${!compared ? "not compared" : drift.drifted ? "drift" : "no drift"}${compared ? `, ${verdict(drift)}` : ""}`;
       const kind = !compared ? "none" : drift.drifted ? "drifted" : "alike";
-      return make("rect", { class: `mark ${kind}`, x: slot * 20 + 1, y: 0, width: 17, height: 14, rx: 2, tabindex: drift.drifted ? 0 : undefined }, make("title", {}, words));
+      // Not only by colour: drift is tall.
+      return make("rect", { class: `mark ${kind}`, x: slot * 20 + 1, y: drift.drifted ? 0 : 4, width: 17, height: drift.drifted ? 14 : 6, rx: 2, tabindex: drift.drifted ? 0 : undefined }, make("title", {}, words));
     });
     return [make("span", { title: group || "all" }, group || "all"), make("svg", { viewBox: `0 0 ${slots * 20} 14`, preserveAspectRatio: "none", height: 14, role: "img", "aria-label": `Drift of ${group || "all"}` }, cells)];
   });

@@ -22,8 +22,10 @@ function draw(id, shown, content) {
 }
 
 function table(columns, rows) {
-  const head = columns.map(({ name, number, sort }) => {
-    const cell = make("th", { scope: "col", class: number ? "number" : null, "aria-sort": sort && order.column === sort ? (order.down ? "descending" : "ascending") : null });
+  const kinds = ({ number, kind, narrow }, row) => [number ? "number" : "", narrow === false ? "wide-only" : "", row && kind ? kind(row) : ""].join(" ").trim() || null;
+  const head = columns.map((column) => {
+    const { name, sort } = column;
+    const cell = make("th", { scope: "col", class: kinds(column), "aria-sort": sort && order.column === sort ? (order.down ? "descending" : "ascending") : null });
     if (!sort) return cell.append(name), cell;
     const button = make("button", { type: "button", "data-key": `sort-${sort}` }, name, order.column === sort ? (order.down ? " ↓" : " ↑") : "");
     button.addEventListener("click", () => {
@@ -32,7 +34,7 @@ function table(columns, rows) {
     });
     return cell.append(button), cell;
   });
-  const body = rows.map((row) => make("tr", {}, columns.map(({ value, number, kind }) => make("td", { class: [number ? "number" : "", kind ? kind(row) : ""].join(" ").trim() || null }, value(row)))));
+  const body = rows.map((row) => make("tr", {}, columns.map((column) => make("td", { class: kinds(column, row) }, column.value(row)))));
   return make("table", {}, make("thead", {}, make("tr", {}, head)), make("tbody", {}, body));
 }
 
@@ -67,7 +69,7 @@ function showDrift(found) {
   draw("drift", shown, () => {
     if (!shown.length) return make("p", { class: "soft" }, "No window has been compared yet: the first comparison needs two that have ended.");
     const news = shown.filter((drift) => drift.drifted).reverse().slice(0, 12);
-    const items = news.map((drift) => make("li", {}, make("b", { class: "bad" }, drift.group || "all"), ` ${when(drift.start, drift.span)}: `, drift.words.length ? drift.words.slice(0, 3).join("; ") : pvalue(drift.pvalue)));
+    const items = news.map((drift) => make("li", {}, make("b", { class: "bad" }, drift.group || "all"), ` ${when(drift.start, drift.span)}: `, drift.words.length ? drift.words.slice(0, 3).join("; ") : verdict(drift)));
     return [driftStrip(shown, span, slots, found.now), news.length ? make("ul", { class: "news", tabindex: 0 }, items) : make("p", { class: "soft" }, "No drift in these windows.")];
   });
 }
@@ -79,8 +81,8 @@ function showClusters(found) {
     const names = clusters.weights.map((_, number) => `cluster ${number}`);
     const windows = clusters.over_time.map(({ start, weights }) => ({ start, rows: Object.fromEntries(weights.map((weight, number) => [names[number], weight || 0])) }));
     const shares = clusters.over_time.at(-1)?.weights || clusters.weights;
-    const verdict = clusters.excess !== null && clusters.excess !== undefined
-      ? `Expected to be ${percent(clusters.excess)} above the best centroids.`
+    const quality = clusters.excess !== null && clusters.excess !== undefined
+      ? `Expected to be ${percent(clusters.excess)} above the best centroids${clusters.excess_high ? `, in nine of ten cases at most ${percent(clusters.excess_high)}` : ""}.`
       : clusters.converged === false ? "These centroids may be wrong: decode with more clusters or frequencies." : "";
     const columns = [
       { name: "cluster", value: (row) => { const i = make("i"); i.style.background = COLORS[row.number % COLORS.length]; return make("span", { class: "legend" }, make("span", {}, i, row.number)); } },
@@ -90,7 +92,7 @@ function showClusters(found) {
     const rows = clusters.centers.map((center, number) => ({ center, number }));
     const parts = [make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Centroids" }, table(columns, rows))];
     if (windows.length > 1) parts.push(shareChart(windows, names, Math.max(300, $("clusters").clientWidth)));
-    if (verdict) parts.push(make("p", { class: "soft" }, verdict));
+    if (quality) parts.push(make("p", { class: "soft" }, quality));
     return parts;
   });
 }
@@ -117,15 +119,15 @@ function showSenders(found) {
   for (const refusal of found.refusals) refused[refusal.sender.split("/")[0]] = (refused[refusal.sender.split("/")[0]] || 0) + refusal.times;
   const rows = found.groups.filter((group) => group.name.toLowerCase().includes(wanted)).map((group) => ({ ...group, refused: refused[group.name] || 0, lag: ago(group.last_seen, found.now) }));
   rows.sort((a, b) => (order.down ? -1 : 1) * (order.column === "name" ? a.name.localeCompare(b.name) : (a[order.column] || 0) - (b[order.column] || 0)) || a.name.localeCompare(b.name));
-  const number = (name) => ({ number: true, sort: name, value: (row) => count.format(row[name]) });
+  const number = (name) => ({ number: true, sort: name, value: (row) => (row[name] ? count.format(row[name]) : make("span", { class: "soft" }, "–")) });
   const columns = [
     { name: "group", sort: "name", value: (row) => row.name, kind: () => "nowrap" },
     { name: "last seen", sort: "last_seen", value: (row) => row.lag, kind: (row) => (found.now - (row.last_seen || 0) > 129600 ? "nowrap bad" : "nowrap") },
     { name: "rows", ...number("rows") },
-    { name: "parts", ...number("parts") },
+    { name: "parts", ...number("parts"), narrow: false },
     { name: "devices", number: true, sort: "devices", value: (row) => (row.devices ? `${row.active} of ${row.devices}` : "") },
     { name: "missing", ...number("missing"), kind: (row) => (row.missing ? "bad" : "") },
-    { name: "repeated", ...number("repeated") },
+    { name: "repeated", ...number("repeated"), narrow: false },
     { name: "refused", ...number("refused"), kind: (row) => (row.refused ? "bad" : "") },
   ];
   draw("senders", [rows, order, found.quiet], () => {
@@ -136,14 +138,17 @@ function showSenders(found) {
 }
 
 function showLists(found) {
-  draw("parts", found.parts.map((part) => ({ ...part, received: ago(part.received, found.now) })), () =>
-    found.parts.length
-      ? table([{ name: "part", value: (row) => row.name, kind: () => "nowrap" }, { name: "rows", number: true, value: (row) => count.format(row.rows) }, { name: "received", kind: () => "nowrap", value: (row) => ago(row.received, found.now) }, { name: "", value: (row) => (row.state === "withdrawn" ? "withdrawn" : "") }], found.parts)
-      : make("p", { class: "soft" }, "No part yet."));
-  draw("refusals", found.refusals.map((refusal) => ({ ...refusal, last: ago(refusal.last, found.now) })), () =>
-    found.refusals.length
-      ? table([{ name: "from", value: (row) => row.sender, kind: () => "nowrap" }, { name: "reason", value: (row) => row.reason, kind: () => "bad nowrap" }, { name: "times", number: true, value: (row) => count.format(row.times) }, { name: "last", kind: () => "nowrap", value: (row) => ago(row.last, found.now) }, { name: "for example", value: (row) => row.words, kind: () => "soft example" }], found.refusals)
-      : make("p", { class: "soft" }, "Nothing was refused."));
+  const parts = found.parts.map((part) => ({ ...part, ago: part.state === "withdrawn" ? "withdrawn" : ago(part.received, found.now) }));
+  const columns = [
+    { name: "part", value: (row) => row.name, kind: () => "nowrap" },
+    { name: "rows", number: true, value: (row) => count.format(row.rows) },
+    { name: "from", value: (row) => row.sender, kind: () => "nowrap", narrow: false },
+    { name: "received", value: (row) => row.ago, kind: (row) => (row.state === "withdrawn" ? "nowrap soft" : "nowrap") },
+  ];
+  draw("parts", parts, () => (parts.length ? table(columns, parts) : make("p", { class: "soft" }, "No part yet.")));
+  const refusals = found.refusals.map((refusal) => ({ ...refusal, ago: ago(refusal.last, found.now) }));
+  const item = ({ sender, reason, times, ago, words }) => make("li", {}, make("b", { class: "bad" }, reason), ` ${count.format(times)} × from ${sender}, the last ${ago}`, make("div", { class: "soft" }, words));
+  draw("refusals", refusals, () => (refusals.length ? make("ul", { class: "news" }, refusals.map(item)) : make("p", { class: "soft" }, "Nothing was refused.")));
 }
 
 function show(found) {

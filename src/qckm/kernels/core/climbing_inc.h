@@ -14,14 +14,14 @@ static void correlate(const qckm_waves *waves, const qckm_ascent *ascent, const 
         }
         project(waves, start, width, ascent->points, S, rows);
         for (int64_t i = 0; i < S; i++) {
-            double *restrict row = rows + i * BLOCK, total = 0;
+            double *restrict row = rows + i * BLOCK, heard[BLOCK];
             for (int64_t j = 0; j < width; j++) {
                 double s, c;
                 sine_cosine(row[j], &s, &c);
-                total += x[j] * c - y[j] * s;
+                heard[j] = x[j] * c - y[j] * s;
                 row[j] = -x[j] * s - y[j] * c;
             }
-            ascent->values[i] += total;
+            ascent->values[i] += sum_of(heard, width);
         }
         pull_back(waves, start, width, rows, S, ascent->slopes);
     }
@@ -49,7 +49,7 @@ static int ascend(const qckm_waves *waves, const qckm_ascent *ascent)
     for (int64_t step = 0; step < ascent->steps; step++, stride *= 0.85) {
         for (int64_t i = 0; i < S; i++) {
             const double *slope = ascent->slopes + i * n;
-            const double pull = 0.4 / sqrt(dot(slope, slope, n) + 1e-300);
+            const double pull = 0.4 / sqrt(squares_of(slope, NULL, n) + 1e-300);
             for (int64_t d = 0; d < n; d++) {
                 double *const moved = ascent->points + i * n + d, *const speed = velocity + i * n + d;
                 *speed = 0.6 * *speed + pull * slope[d];
@@ -74,7 +74,7 @@ static double correlation_in(const qckm_waves *waves, const double *point, doubl
     const double *A = waves->harmonics;
     const int64_t n = waves->n, m = waves->m;
     double *restrict by_product = memory, *restrict by_square = memory + BLOCK, *both = memory + 2 * BLOCK;
-    double product = 0, square = 0;
+    double product = 0, square = 0, heard[BLOCK], squares[BLOCK];
     memset(both, 0, (size_t)(2 * n) * sizeof(double));
     for (int64_t start = 0; start < m; start += BLOCK) {
         const int64_t width = least(BLOCK, m - start);
@@ -86,11 +86,13 @@ static double correlation_in(const qckm_waves *waves, const double *point, doubl
             sine_cosine(by_product[j], &s, &c);
             const double x = A[0] * c - A[1] * s, y = A[2] * c - A[3] * s;
             const double turned_x = -A[0] * s - A[1] * c, turned_y = -A[2] * s - A[3] * c;
-            product += x * first[j] + y * second[j];
-            square += x * x + y * y;
+            heard[j] = x * first[j] + y * second[j];
+            squares[j] = x * x + y * y;
             by_product[j] = turned_x * first[j] + turned_y * second[j];
             by_square[j] = turned_x * x + turned_y * y;
         }
+        product += sum_of(heard, width);
+        square += sum_of(squares, width);
         pull_back(waves, start, width, memory, 2, both);
     }
     const double norm = sqrt(square);

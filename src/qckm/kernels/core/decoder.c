@@ -117,3 +117,94 @@ int qckm_lloyd_run(const qckm_points *points, qckm_lloyd *run)
     }
     return qckm_set_in_use()->loops->lloyd(points, run);
 }
+
+/* Whether some rows of a matrix can be multiplied with vectors. */
+static int can_multiply(const qckm_products *products, int64_t rows, int64_t columns)
+{
+    return products && products->first >= 0 && products->last >= products->first && products->last <= rows
+        && fit_together(products->count, rows) && fit_together(products->count, columns) && products->vectors
+        && products->out;
+}
+
+int qckm_pack_signs(const qckm_packing *packing)
+{
+    if (!packing || !fit_together(packing->rows, packing->measured) || !fit_together(packing->rows, packing->columns)
+        || packing->row_bytes < (packing->measured + 7) / 8 || !packing->bits || !packing->by_rows || !packing->by_columns
+        || (!packing->which && packing->columns != packing->measured)) {
+        return QCKM_REFUSED;
+    }
+    for (int64_t j = 0; packing->which && j < packing->columns; j++) {
+        if (packing->which[j] < 0 || packing->which[j] >= packing->measured) {
+            return QCKM_REFUSED;
+        }
+    }
+    return qckm_set_in_use()->loops->pack_signs(packing);
+}
+
+int qckm_multiply_signs(const qckm_signs *signs, const qckm_products *products)
+{
+    if (!signs || !fit_together(signs->rows, signs->columns) || !signs->words
+        || !can_multiply(products, signs->rows, signs->columns) || products->first % 32) {
+        return QCKM_REFUSED;
+    }
+    return qckm_set_in_use()->loops->multiply_signs(signs, products);
+}
+
+static int are_values(const qckm_values *values)
+{
+    return values && fit_together(values->rows, values->columns) && values->numbers
+        && (values->number == QCKM_FLOAT32 || values->number == QCKM_INT16);
+}
+
+int qckm_multiply_values(const qckm_values *values, const qckm_products *products)
+{
+    if (!are_values(values) || !can_multiply(products, values->rows, values->columns)) {
+        return QCKM_REFUSED;
+    }
+    return qckm_set_in_use()->loops->multiply_values(values, products);
+}
+
+int qckm_multiply_columns_of_values(const qckm_values *values, const qckm_products *products)
+{
+    if (!are_values(values) || !can_multiply(products, values->columns, values->rows)) {
+        return QCKM_REFUSED;
+    }
+    return qckm_set_in_use()->loops->multiply_columns_of_values(values, products);
+}
+
+int qckm_multiply(const qckm_matrices *product)
+{
+    if (!product || !fit_together(product->rows, product->inner) || !fit_together(product->inner, product->columns)
+        || !fit_together(product->rows, product->columns) || !product->left || !product->right || !product->out) {
+        return QCKM_REFUSED;
+    }
+    return qckm_set_in_use()->loops->multiply(product);
+}
+
+int qckm_map(const qckm_mapping *mapping)
+{
+    if (!mapping || mapping->count < 0 || mapping->count > QCKM_MOST_NUMBERS || mapping->function < QCKM_EXP
+        || mapping->function > QCKM_COSINE || !mapping->numbers || !mapping->out) {
+        return QCKM_REFUSED;
+    }
+    return qckm_set_in_use()->loops->map(mapping);
+}
+
+int qckm_solve(const qckm_system *system)
+{
+    if (!system || !fit_together(system->size, system->size) || system->count < 0
+        || system->count > QCKM_MOST_NUMBERS / system->size || !system->matrix || !system->factor
+        || (system->count && !system->vectors)) {
+        return QCKM_REFUSED;
+    }
+    return qckm_set_in_use()->loops->solve(system);
+}
+
+int qckm_find_spectrum(const qckm_spectrum *spectrum)
+{
+    if (!spectrum || !fit_together(spectrum->size, spectrum->size) || !spectrum->matrix || !spectrum->values
+        || !spectrum->vectors) {
+        return QCKM_REFUSED;
+    }
+    return qckm_set_in_use()->loops->find_spectrum(spectrum);
+}

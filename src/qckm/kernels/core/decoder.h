@@ -84,6 +84,71 @@ typedef struct {
     int64_t iterations;
 } qckm_lloyd;
 
+/*
+ * A matrix of signs, +1 where a bit is 0 and -1 where it is 1: words of 32 columns, the first the lowest bit, those of 16 rows
+ * side by side, (2 * rows / 32, columns / 32, 16), both quotients rounded up.
+ */
+typedef struct {
+    int64_t rows, columns;
+    const uint32_t *words;
+} qckm_signs;
+
+/* Bits of rows, as qckm_encode writes them, to be made a matrix of signs and its transpose. */
+typedef struct {
+    int64_t rows, row_bytes, measured; /* bits of a row */
+    int64_t columns; /* of the matrix: some measurements, or all of them */
+    const uint8_t *bits;
+    const int64_t *which; /* (columns): measurements; NULL for all of them, in order */
+    uint32_t *by_rows, *by_columns; /* words of (rows, columns), and of (columns, rows) */
+} qckm_packing;
+
+/* A matrix (rows, columns) of float32 or int16, each of which stands for so many units. */
+typedef struct {
+    int64_t rows, columns, number;
+    double unit;
+    const void *numbers;
+} qckm_values;
+
+/*
+ * Rows of a matrix from `first` up to `last`, to be multiplied with vectors; others of `out` stay as they are. Of signs, `first`
+ * is a multiple of 32. Where columns are multiplied, they are meant by rows here, and rows by columns.
+ */
+typedef struct {
+    int64_t first, last, count;
+    const double *vectors; /* (count, columns) */
+    double *out; /* (count, rows) */
+} qckm_products;
+
+/* A product of matrices, (rows, inner) times (inner, columns). */
+typedef struct {
+    int64_t rows, inner, columns;
+    const double *left, *right;
+    double *out; /* (rows, columns) */
+} qckm_matrices;
+
+enum { QCKM_EXP, QCKM_LOG, QCKM_SINE, QCKM_COSINE };
+
+/* A function of each of some numbers. */
+typedef struct {
+    int64_t count, function;
+    const double *numbers;
+    double *out; /* (count) */
+} qckm_mapping;
+
+/* A symmetric matrix L L', its factor L, and vectors b that become x with L L' x = b. */
+typedef struct {
+    int64_t size, count;
+    const double *matrix; /* (size, size) */
+    double *factor, *vectors; /* (size, size), (count, size) */
+} qckm_system;
+
+/* A symmetric matrix, its eigenvalues, rising, and its eigenvectors, one a row. */
+typedef struct {
+    int64_t size;
+    const double *matrix; /* (size, size) */
+    double *values, *vectors; /* (size), (size, size) */
+} qckm_spectrum;
+
 /* All return 0, QCKM_NO_MEMORY or QCKM_REFUSED. */
 QCKM_EXPORT int qckm_atoms(const qckm_waves *waves, const qckm_clusters *clusters, double *atoms);
 QCKM_EXPORT int qckm_misfit(
@@ -98,5 +163,15 @@ QCKM_EXPORT int qckm_nearest(
     const qckm_rows *rows, int64_t n, const double *centers, int64_t K, int32_t *labels, double *squares);
 QCKM_EXPORT int qckm_plus_plus(const qckm_points *points, const qckm_choice *choice);
 QCKM_EXPORT int qckm_lloyd_run(const qckm_points *points, qckm_lloyd *run);
+QCKM_EXPORT int qckm_pack_signs(const qckm_packing *packing);
+QCKM_EXPORT int qckm_multiply_signs(const qckm_signs *signs, const qckm_products *products);
+QCKM_EXPORT int qckm_multiply_values(const qckm_values *values, const qckm_products *products);
+QCKM_EXPORT int qckm_multiply_columns_of_values(const qckm_values *values, const qckm_products *products);
+QCKM_EXPORT int qckm_multiply(const qckm_matrices *product);
+QCKM_EXPORT int qckm_map(const qckm_mapping *mapping);
+/* Also 1, where the matrix is not positive definite. */
+QCKM_EXPORT int qckm_solve(const qckm_system *system);
+/* Also 1, where the eigenvalues are not found, as those of NaN. */
+QCKM_EXPORT int qckm_find_spectrum(const qckm_spectrum *spectrum);
 
 #endif

@@ -7,12 +7,12 @@
  * Count bit 23 of phases. The top bytes of the four rows of a tile share a vector, where both bits of a pair are counted.
  * A single bit is counted where it is, in units of 2^23, unless packing is cheap.
  */
-INLINE void count_bits(tile phases, int paired, words counters[2][VECTORS])
+QCKM_INLINE void count_bits(tile phases, int paired, words counters[2][QCKM_VECTORS])
 {
-    UNROLL
-    for (int v = 0; v < VECTORS; v++) {
-        if (!paired && !PACKS_CHEAPLY) {
-            UNROLL
+    QCKM_UNROLL
+    for (int v = 0; v < QCKM_VECTORS; v++) {
+        if (!paired && !QCKM_PACKS_CHEAPLY) {
+            QCKM_UNROLL
             for (int r = 0; r < QCKM_TILE_ROWS; r++) {
                 counters[0][v] += phases[r][v] & (1u << (QCKM_TURN_BITS - 1));
             }
@@ -27,7 +27,7 @@ INLINE void count_bits(tile phases, int paired, words counters[2][VECTORS])
 }
 
 /* The cosine of angles in 65536ths of a turn: arithmetic.h's polynomial, in 16-bit lanes. */
-INLINE shorts cosines_of(shorts angle)
+QCKM_INLINE shorts cosines_of(shorts angle)
 {
     const shorts none = {0}, from_zero = 16384 - magnitude(angle), s = from_zero + from_zero;
     const shorts square = rounding_product(s, s);
@@ -38,11 +38,11 @@ INLINE shorts cosines_of(shorts angle)
 }
 
 /* Add the cosines of phases; two rows share a vector. */
-INLINE void add_cosines(tile phases, int paired, words counters[2][VECTORS])
+QCKM_INLINE void add_cosines(tile phases, int paired, words counters[2][QCKM_VECTORS])
 {
-    UNROLL
-    for (int v = 0; v < VECTORS; v++) {
-        UNROLL
+    QCKM_UNROLL
+    for (int v = 0; v < QCKM_VECTORS; v++) {
+        QCKM_UNROLL
         for (int r = 0; r < QCKM_TILE_ROWS; r += 2) {
             const shorts top = alternate((shorts)(phases[r][v] >> 8), (shorts)(phases[r + 1][v] << 8));
             const shorts angle = (top & -16) | 8; /* the middle of a 4096th of a turn */
@@ -55,14 +55,14 @@ INLINE void add_cosines(tile phases, int paired, words counters[2][VECTORS])
 }
 
 /* Add what a table says. Number by number: gathers are slower on most CPUs. The table goes on for a quarter turn. */
-INLINE void add_from_table(tile phases, int paired, const int32_t *table, words counters[2][VECTORS])
+QCKM_INLINE void add_from_table(tile phases, int paired, const int32_t *table, words counters[2][QCKM_VECTORS])
 {
-    uint32_t numbers[QCKM_TILE_ROWS][WIDTH];
-    int32_t found[2][WIDTH];
+    uint32_t numbers[QCKM_TILE_ROWS][QCKM_WIDTH];
+    int32_t found[2][QCKM_WIDTH];
     memcpy(numbers, phases, sizeof numbers);
-    for (int j = 0; j < WIDTH; j++) {
+    for (int j = 0; j < QCKM_WIDTH; j++) {
         int32_t here = 0, turned = 0;
-        UNROLL
+        QCKM_UNROLL
         for (int r = 0; r < QCKM_TILE_ROWS; r++) {
             const int32_t *entry = table + qckm_part(numbers[r][j]);
             here += entry[0];
@@ -72,13 +72,13 @@ INLINE void add_from_table(tile phases, int paired, const int32_t *table, words 
         found[1][j] = turned;
     }
     for (int half = 0; half <= paired; half++) {
-        for (int v = 0; v < VECTORS; v++) {
-            counters[half][v] += load(&found[half][v * LANES]);
+        for (int v = 0; v < QCKM_VECTORS; v++) {
+            counters[half][v] += load(&found[half][v * QCKM_LANES]);
         }
     }
 }
 
-INLINE void measure(int kind, int paired, tile phases, const int32_t *table, words counters[2][VECTORS])
+QCKM_INLINE void measure(int kind, int paired, tile phases, const int32_t *table, words counters[2][QCKM_VECTORS])
 {
     if (kind == QCKM_BITS) {
         count_bits(phases, paired, counters);
@@ -90,22 +90,22 @@ INLINE void measure(int kind, int paired, tile phases, const int32_t *table, wor
 }
 
 /* Add a panel's counters to its sums, and clear them. */
-INLINE void drain(int kind, int paired, words counters[2][VECTORS], int64_t *first, int64_t *second)
+QCKM_INLINE void drain(int kind, int paired, words counters[2][QCKM_VECTORS], int64_t *first, int64_t *second)
 {
     for (int half = 0; half <= paired; half++) {
         int64_t *const sums = half ? second : first;
-        for (int v = 0; v < VECTORS; v++) {
-            int32_t numbers[LANES];
+        for (int v = 0; v < QCKM_VECTORS; v++) {
+            int32_t numbers[QCKM_LANES];
             const words found = counters[half][v];
             if (kind != QCKM_BITS) {
                 store(numbers, found);
-            } else if (paired || PACKS_CHEAPLY) {
+            } else if (paired || QCKM_PACKS_CHEAPLY) {
                 store(numbers, counted(found));
             } else {
                 store(numbers, found >> (QCKM_TURN_BITS - 1));
             }
-            for (int lane = 0; lane < LANES; lane++) {
-                sums[v * LANES + lane] += numbers[lane];
+            for (int lane = 0; lane < QCKM_LANES; lane++) {
+                sums[v * QCKM_LANES + lane] += numbers[lane];
             }
             counters[half][v] = splat(0);
         }
@@ -113,17 +113,17 @@ INLINE void drain(int kind, int paired, words counters[2][VECTORS], int64_t *fir
 }
 
 /* Write bit 23 of phases, packed, little bit first; consecutive rows are row_bytes apart. */
-INLINE void store_tile_bits(tile phases, int paired, uint8_t *first, uint8_t *second, int64_t row_bytes)
+QCKM_INLINE void store_tile_bits(tile phases, int paired, uint8_t *first, uint8_t *second, int64_t row_bytes)
 {
     for (int r = 0; r < QCKM_TILE_ROWS; r++) {
         for (int half = 0; half <= paired; half++) {
             uint64_t bits = 0;
-            for (int v = 0; v < VECTORS; v++) {
+            for (int v = 0; v < QCKM_VECTORS; v++) {
                 const words turned = phases[r][v] + (half ? QCKM_QUARTER_TURN : 0u);
-                bits |= (uint64_t)negative_lanes(turned << 8) << (v * LANES);
+                bits |= (uint64_t)negative_lanes(turned << 8) << (v * QCKM_LANES);
             }
-            UNROLL
-            for (int byte = 0; byte < WIDTH / 8; byte++) {
+            QCKM_UNROLL
+            for (int byte = 0; byte < QCKM_WIDTH / 8; byte++) {
                 (half ? second : first)[r * row_bytes + byte] = (uint8_t)(bits >> (8 * byte));
             }
         }

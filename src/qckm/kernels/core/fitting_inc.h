@@ -23,10 +23,10 @@ static double price(const qckm_fitting *fitting, double *by_widths)
         return 0;
     }
     for (int64_t k = 0; k < K; k++) {
-        mean += log(fitting->widths[k]) / (double)K;
+        mean += logarithm(fitting->widths[k]) / (double)K;
     }
     for (int64_t k = 0; k < K; k++) {
-        const double off = log(fitting->widths[k]) - mean;
+        const double off = logarithm(fitting->widths[k]) - mean;
         sum += fitting->evenness * off * off;
         by_widths[k] += 2 * fitting->evenness * off / fitting->widths[k];
     }

@@ -15,15 +15,6 @@ typedef struct {
     int64_t changed; /* labels */
 } lloyd_state;
 
-static double square_distance(const double *restrict a, const double *restrict b, int64_t n)
-{
-    double sum = 0;
-    for (int64_t j = 0; j < n; j++) {
-        sum += (a[j] - b[j]) * (a[j] - b[j]);
-    }
-    return sum;
-}
-
 /* Compare the points that wait with all centres. */
 static void settle(lloyd_state *s, int waiting)
 {
@@ -31,9 +22,9 @@ static void settle(lloyd_state *s, int waiting)
     compare_panel(&w, s->panel, s->points->n, s->run->centers, s->halves, s->run->K);
     for (int t = 0; t < waiting; t++) {
         const int64_t i = s->waiting[t];
-        const double best = 2 * (s->norms[i] + w.best[t / LANES][t % LANES]);
-        const double next = 2 * (s->norms[i] + w.next[t / LANES][t % LANES]);
-        const int32_t label = (int32_t)w.found[t / LANES][t % LANES];
+        const double best = 2 * (s->norms[i] + w.best[t]);
+        const double next = 2 * (s->norms[i] + w.next[t]);
+        const int32_t label = (int32_t)w.found[t];
         s->changed += label != s->run->labels[i];
         s->run->labels[i] = label;
         s->upper[i] = sqrt(best > 0 ? best : 0);

@@ -14,6 +14,14 @@ typedef struct qckm_loops {
     int (*nearest)(const qckm_rows *, int64_t, const double *, int64_t, int32_t *, double *);
     int (*plus_plus)(const qckm_points *, const qckm_choice *);
     int (*lloyd)(const qckm_points *, qckm_lloyd *);
+    int (*pack_signs)(const qckm_packing *);
+    int (*multiply_signs)(const qckm_signs *, const qckm_products *);
+    int (*multiply_values)(const qckm_values *, const qckm_products *);
+    int (*multiply_columns_of_values)(const qckm_values *, const qckm_products *);
+    int (*multiply)(const qckm_matrices *);
+    int (*map)(const qckm_mapping *);
+    int (*solve)(const qckm_system *);
+    int (*find_spectrum)(const qckm_spectrum *);
 } qckm_loops;
 
 extern const qckm_loops qckm_plain_loops;

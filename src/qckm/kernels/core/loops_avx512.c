@@ -1,5 +1,5 @@
 /* Loops over floats for x86 with AVX-512. */
 #if defined(__x86_64__)
-#define LOOPS qckm_avx512_loops
+#define QCKM_LOOPS qckm_avx512_loops
 #include "loops_inc.h"
 #endif

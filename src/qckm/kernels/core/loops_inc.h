@@ -1,29 +1,24 @@
 /*
- * All loops over floats, for the instruction set that this is compiled for; LOOPS names the table of them.
+ * All loops over floats, for the instruction set that this is compiled for; QCKM_LOOPS names the table of them.
  *
- * Unlike the kernels', these results may differ in their last digits from one CPU to another: sums are added up in any
- * order and products are fused, as vector instructions do it best. NaN and infinity stay what they are.
+ * Results are the same to the last bit for every instruction set, compiler and CPU whose doubles are IEEE 754: what is added up
+ * is added up in an order that does not depend on the width of vectors (lanes.h), no product is fused with a sum, and
+ * of the C library only what is exact is called (sqrt, frexp, ldexp, fabs, rint): exp, log, sine and cosine are ours.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernel.h"
+#include "lanes.h"
 #include "loops.h"
 
-#define INLINE static inline __attribute__((always_inline))
-#if defined(__clang__) /* unrolls short loops unasked, and only then soon enough for the loops around them to become vectors */
-#define UNROLL
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
-
-INLINE int64_t least(int64_t a, int64_t b)
+QCKM_INLINE int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-INLINE double within(double x, double low, double high)
+QCKM_INLINE double within(double x, double low, double high)
 {
     x = x > low ? x : low;
     return x < high ? x : high;
@@ -34,15 +29,6 @@ static double *allocate(int64_t numbers)
     return malloc((size_t)(numbers ? numbers : 1) * sizeof(double));
 }
 
-static double dot(const double *restrict a, const double *restrict b, int64_t size)
-{
-    double total = 0;
-    for (int64_t i = 0; i < size; i++) {
-        total += a[i] * b[i];
-    }
-    return total;
-}
-
 /* to += factor * what */
 static void add(double *restrict to, double factor, const double *restrict what, int64_t size)
 {
@@ -50,6 +36,8 @@ static void add(double *restrict to, double factor, const double *restrict what,
         to[i] += factor * what[i];
     }
 }
+
+#include "elementary_inc.h"
 
 #include "waves_inc.h"
 
@@ -67,4 +55,11 @@ static void add(double *restrict to, double factor, const double *restrict what,
 
 #include "lloyd_inc.h"
 
-const qckm_loops LOOPS = {atoms, misfit, ascend, correlation, fit, match, nearest, plus_plus, lloyd};
+#include "signs_inc.h"
+
+#include "algebra_inc.h"
+
+#include "solving_inc.h"
+
+const qckm_loops QCKM_LOOPS = {atoms, misfit, ascend, correlation, fit, match, nearest, plus_plus, lloyd, pack_signs,
+    multiply_signs, multiply_values, multiply_columns_of_values, multiply, map, solve, find_spectrum};

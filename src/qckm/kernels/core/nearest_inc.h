@@ -6,7 +6,7 @@
 
 enum { TILE = 256 }; /* rows: a tile of ten features is within the first-level cache */
 
-#define COPY(name, type) \
+#define QCKM_COPY(name, type) \
     case name: \
         for (int64_t t = 0; t < height; t++) { \
             for (int64_t j = 0; j < n; j++) { \
@@ -22,25 +22,25 @@ static void copy_rows(const qckm_rows *rows, int64_t n, int64_t first, int64_t h
 {
     const char *from = rows->data + first * rows->row_bytes;
     switch (rows->number) {
-        COPY(QCKM_FLOAT32, float)
-        COPY(QCKM_FLOAT64, double)
-        COPY(QCKM_INT8, int8_t)
-        COPY(QCKM_UINT8, uint8_t)
-        COPY(QCKM_INT16, int16_t)
-        COPY(QCKM_UINT16, uint16_t)
-        COPY(QCKM_INT32, int32_t)
-        COPY(QCKM_UINT32, uint32_t)
-        COPY(QCKM_INT64, int64_t)
-        COPY(QCKM_UINT64, uint64_t)
+        QCKM_COPY(QCKM_FLOAT32, float)
+        QCKM_COPY(QCKM_FLOAT64, double)
+        QCKM_COPY(QCKM_INT8, int8_t)
+        QCKM_COPY(QCKM_UINT8, uint8_t)
+        QCKM_COPY(QCKM_INT16, int16_t)
+        QCKM_COPY(QCKM_UINT16, uint16_t)
+        QCKM_COPY(QCKM_INT32, int32_t)
+        QCKM_COPY(QCKM_UINT32, uint32_t)
+        QCKM_COPY(QCKM_INT64, int64_t)
+        QCKM_COPY(QCKM_UINT64, uint64_t)
     }
 }
 
 /* Add squared differences of a few features of all rows of a tile to those of a centroid. */
-INLINE void add_squares(double *restrict total, const double *restrict tile, const double *restrict center, int features)
+QCKM_INLINE void add_squares(double *restrict total, const double *restrict tile, const double *restrict center, int features)
 {
     for (int t = 0; t < TILE; t++) {
         double sum = 0;
-        UNROLL
+        QCKM_UNROLL
         for (int j = 0; j < features; j++) {
             const double off = tile[j * TILE + t] - center[j];
             sum += off * off;

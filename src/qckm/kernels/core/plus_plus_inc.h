@@ -33,41 +33,39 @@ static panels in_panels(const qckm_points *points)
     return laid;
 }
 
-INLINE double total(lanes vector)
+/* The squared distances of some points of a panel to the nearest of those chosen before and of one of `scores`. */
+QCKM_INLINE lanes nearer(const panels *p, int64_t at, const double *closest, lanes score)
 {
-    double sum = 0;
-    for (int lane = 0; lane < LANES; lane++) {
-        sum += vector[lane];
-    }
-    return sum;
-}
-
-/* The squared distances of a panel's points to the nearest of those chosen before and of one of `scores`. */
-INLINE lanes nearer(const panels *p, int64_t panel, int half, const double *closest, lanes score)
-{
-    const int64_t at = panel * PANEL + half * LANES;
     const lanes square = 2 * (lanes_at(p->halves + at) + score);
     return lower_of(lanes_at(closest + at), higher_of(square, all(0)));
 }
 
-/* Add up the squares that would be left if each of `count` candidates were chosen. */
-INLINE void weigh_group(
+/* Add up the squares that would be left if each of `count` candidates were chosen: a running sum for each place in a panel. */
+QCKM_INLINE void weigh_group(
     const panels *p, const double *closest, const double *candidates, const double *halves, int count, double *left)
 {
-    lanes sums[GROUP] = {{0}}, scores[GROUP][2];
+    lanes sums[PANEL / STRIP][GROUP][2], scores[GROUP][2];
+    double numbers[PANEL];
+    memset(sums, 0, sizeof sums);
     for (int64_t panel = 0; panel < p->count; panel++) {
-        score(p->at + panel * PANEL * p->n, p->n, candidates, halves, count, scores);
-        UNROLL
-        for (int c = 0; c < count; c++) {
-            UNROLL
-            for (int half = 0; half < 2; half++) {
-                const lanes weights = lanes_at(p->weights + panel * PANEL + half * LANES);
-                sums[c] += weights * nearer(p, panel, half, closest, scores[c][half]);
+        QCKM_UNROLL
+        for (int strip = 0; strip < PANEL / STRIP; strip++) {
+            score(p->at + panel * PANEL * p->n + strip * STRIP, p->n, candidates, halves, count, scores);
+            QCKM_UNROLL
+            for (int c = 0; c < count; c++) {
+                QCKM_UNROLL
+                for (int half = 0; half < 2; half++) {
+                    const int64_t at = panel * PANEL + strip * STRIP + half * LANES;
+                    sums[strip][c][half] += lanes_at(p->weights + at) * nearer(p, at, closest, scores[c][half]);
+                }
             }
         }
     }
     for (int c = 0; c < count; c++) {
-        left[c] = total(sums[c]);
+        for (int part = 0; part < PANEL / LANES; part++) {
+            put_lanes(numbers + part * LANES, sums[part / 2][c][part % 2]);
+        }
+        left[c] = in_pairs(numbers, PANEL);
     }
 }
 
@@ -100,18 +98,22 @@ static void weigh(
 /* Choose a point: bring `closest` up to date, and the weighted squares of each panel; return their sum. */
 static double choose(const panels *p, const double *center, double half_norm, double *closest, double *masses)
 {
-    double sum = 0;
+    double sum = 0, mass[PANEL];
     for (int64_t panel = 0; panel < p->count; panel++) {
-        lanes scores[GROUP][2], mass = {0};
-        score(p->at + panel * PANEL * p->n, p->n, center, &half_norm, 1, scores);
-        UNROLL
-        for (int half = 0; half < 2; half++) {
-            const int64_t at = panel * PANEL + half * LANES;
-            const lanes square = nearer(p, panel, half, closest, scores[0][half]);
-            memcpy(closest + at, &square, sizeof square);
-            mass += square * lanes_at(p->weights + at);
+        QCKM_UNROLL
+        for (int strip = 0; strip < PANEL / STRIP; strip++) {
+            lanes scores[GROUP][2];
+            score(p->at + panel * PANEL * p->n + strip * STRIP, p->n, center, &half_norm, 1, scores);
+            QCKM_UNROLL
+            for (int half = 0; half < 2; half++) {
+                const int place = strip * STRIP + half * LANES;
+                const int64_t at = panel * PANEL + place;
+                const lanes square = nearer(p, at, closest, scores[0][half]);
+                put_lanes(closest + at, square);
+                put_lanes(mass + place, square * lanes_at(p->weights + at));
+            }
         }
-        masses[panel] = total(mass);
+        masses[panel] = in_pairs(mass, PANEL);
         sum += masses[panel];
     }
     return sum;

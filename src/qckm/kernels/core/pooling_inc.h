@@ -5,20 +5,20 @@
 enum { BITS_ROWS = 255, TOGETHER = 15 };
 
 /* Add bits vertically: from 15 vectors, which are used up, to the 4 binary digits of their counts. */
-INLINE void add_up(bytes *rows, bytes *digits)
+QCKM_INLINE void add_up(bytes *rows, bytes *digits)
 {
     int count = TOGETHER;
-    UNROLL
+    QCKM_UNROLL
     for (int d = 0; d < 4; d++) {
         int carries = 0;
-        UNROLL
+        QCKM_UNROLL
         for (int i = 1; i + 1 < count; i += 2) {
             const bytes odd = rows[0] ^ rows[i], both = (rows[0] & rows[i]) | (odd & rows[i + 1]);
             rows[0] = odd ^ rows[i + 1];
             rows[1 + carries++] = both; /* a place that was read already */
         }
         digits[d] = rows[0];
-        UNROLL
+        QCKM_UNROLL
         for (int i = 0; i < carries; i++) {
             rows[i] = rows[i + 1];
         }
@@ -27,12 +27,12 @@ INLINE void add_up(bytes *rows, bytes *digits)
 }
 
 /* Add bit b of each digit, moved to where it counts. Shifts of 16 bits do: what crosses a byte is masked away. */
-INLINE void count_digits(const bytes *digits, int n_digits, bytes *counters)
+QCKM_INLINE void count_digits(const bytes *digits, int n_digits, bytes *counters)
 {
-    UNROLL
+    QCKM_UNROLL
     for (int b = 0; b < 8; b++) {
         bytes count = counters[b];
-        UNROLL
+        QCKM_UNROLL
         for (int d = 0; d < n_digits; d++) {
             const ushorts moved = b > d ? (ushorts)digits[d] >> (b - d) : (ushorts)digits[d] << (d - b);
             count += (bytes)moved & (uint8_t)(1 << d);
@@ -46,20 +46,20 @@ static void count_positions(
     const uint8_t *bits, int64_t row_bytes, int64_t rows, int64_t width, void *scratch, int64_t *counts)
 {
     bytes(*counters)[8] = scratch;
-    const int64_t n_vectors = (width + VECTOR_BYTES - 1) / VECTOR_BYTES;
+    const int64_t n_vectors = (width + QCKM_VECTOR_BYTES - 1) / QCKM_VECTOR_BYTES;
     for (int64_t start = 0; start < rows; start += BITS_ROWS) {
         const int64_t height = rows - start < BITS_ROWS ? rows - start : BITS_ROWS;
         memset(counters, 0, (size_t)n_vectors * sizeof *counters);
         for (int64_t r = 0; r < height;) {
             const int together = height - r >= TOGETHER ? TOGETHER : 1;
             for (int64_t c = 0; c < n_vectors; c++) {
-                const int64_t at = c * VECTOR_BYTES;
-                const size_t length = width - at < VECTOR_BYTES ? (size_t)(width - at) : VECTOR_BYTES;
+                const int64_t at = c * QCKM_VECTOR_BYTES;
+                const size_t length = width - at < QCKM_VECTOR_BYTES ? (size_t)(width - at) : QCKM_VECTOR_BYTES;
                 bytes held[TOGETHER] = {{0}}, digits[4];
                 for (int i = 0; i < together; i++) {
                     const uint8_t *from = bits + (start + r + i) * row_bytes + at;
-                    if (length == VECTOR_BYTES) {
-                        memcpy(&held[i], from, VECTOR_BYTES);
+                    if (length == QCKM_VECTOR_BYTES) {
+                        memcpy(&held[i], from, QCKM_VECTOR_BYTES);
                     } else {
                         memcpy(&held[i], from, length);
                     }
@@ -75,7 +75,7 @@ static void count_positions(
         }
         for (int64_t byte = 0; byte < width; byte++) {
             for (int b = 0; b < 8; b++) {
-                counts[8 * byte + b] += counters[byte / VECTOR_BYTES][b][byte % VECTOR_BYTES];
+                counts[8 * byte + b] += counters[byte / QCKM_VECTOR_BYTES][b][byte % QCKM_VECTOR_BYTES];
             }
         }
     }

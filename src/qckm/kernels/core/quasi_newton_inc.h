@@ -11,33 +11,29 @@ typedef double cost(void *problem, const double *x, double *gradient);
 
 /* Where a descent works: (size) each, the steps and how the gradient turned over them (MEMORY, size). */
 typedef struct {
-    double *gradient, *new_gradient, *trial, *direction, *moves, *turns;
+    double *gradient, *new_gradient, *trial, *direction, *spare, *moves, *turns;
     double curvatures[MEMORY];
     int64_t stored; /* of steps, ever: the last MEMORY are there */
 } history;
 
 static int64_t history_size(int64_t size)
 {
-    return (4 + 2 * MEMORY) * size;
+    return (5 + 2 * MEMORY) * size;
 }
 
 /* Keep a step and how the gradient turned over it, where it curves upwards. */
 static void remember(history *past, const qckm_descent *descent)
 {
     const int64_t size = descent->size, spot = past->stored % MEMORY;
-    double *restrict move = past->moves + spot * size, *restrict turned = past->turns + spot * size;
-    double curvature = 0, moved = 0, turns = 0;
+    double *restrict move = past->direction, *restrict turned = past->spare; /* nobody needs either by now */
     for (int64_t i = 0; i < size; i++) {
-        const double step = past->trial[i] - descent->x[i], turn = past->new_gradient[i] - past->gradient[i];
-        curvature += step * turn;
-        moved += step * step;
-        turns += turn * turn;
+        move[i] = past->trial[i] - descent->x[i];
+        turned[i] = past->new_gradient[i] - past->gradient[i];
     }
-    if (curvature > 1e-10 * sqrt(moved * turns)) {
-        for (int64_t i = 0; i < size; i++) {
-            move[i] = past->trial[i] - descent->x[i];
-            turned[i] = past->new_gradient[i] - past->gradient[i];
-        }
+    const double curvature = dot(move, turned, size);
+    if (curvature > 1e-10 * sqrt(dot(move, move, size) * dot(turned, turned, size))) {
+        memcpy(past->moves + spot * size, move, (size_t)size * sizeof(double));
+        memcpy(past->turns + spot * size, turned, (size_t)size * sizeof(double));
         past->curvatures[spot] = curvature;
         past->stored++;
     }
@@ -90,11 +86,11 @@ static int step_down(history *past, qckm_descent *descent, cost *evaluate, void 
 {
     double length = 1;
     for (int attempt = 0; attempt < LENGTHS; attempt++) {
-        double promised = 0;
         for (int64_t i = 0; i < descent->size; i++) {
             past->trial[i] = within(descent->x[i] + length * past->direction[i], descent->low[i], descent->high[i]);
-            promised += past->gradient[i] * (past->trial[i] - descent->x[i]);
+            past->spare[i] = past->trial[i] - descent->x[i];
         }
+        const double promised = dot(past->gradient, past->spare, descent->size);
         if (!(promised < 0)) {
             return 0;
         }
@@ -126,8 +122,8 @@ static void descend(qckm_descent *descent, const qckm_rules *rules, cost *evalua
 {
     const int64_t size = descent->size;
     double before = (double)INFINITY, value = 0;
-    history past = {memory, memory + size, memory + 2 * size, memory + 3 * size, memory + 4 * size,
-        memory + (4 + MEMORY) * size, {0}, 0};
+    history past = {memory, memory + size, memory + 2 * size, memory + 3 * size, memory + 4 * size, memory + 5 * size,
+        memory + (5 + MEMORY) * size, {0}, 0};
     for (int64_t i = 0; i < size; i++) {
         descent->x[i] = within(descent->x[i], descent->low[i], descent->high[i]);
     }

@@ -1,24 +1,24 @@
-/* All kernels of one instruction set. What includes this has defined LANES, VECTORS, SET, LOOPS and a few functions of vectors. */
-#define REAL float
-#define REALS LANES
-#define WHOLE 8388608.0f /* 2^23: from here on, a float32 has no fraction */
-#define NAMED(name) single_##name
-#define ROUNDED(x) ROUND(ps)(x, 8) /* ties to even */
-#define SELECTED(no, yes, mask) SELECT(ps)(no, yes, mask)
+/* All kernels of one instruction set. What its file must define before it includes this is in kernels/README.md. */
+#define QCKM_REAL float
+#define QCKM_REALS QCKM_LANES
+#define QCKM_WHOLE 8388608.0f /* 2^23: from here on, a float32 has no fraction */
+#define QCKM_NAMED(name) single_##name
+#define QCKM_ROUNDED(x) QCKM_ROUND(ps)(x, 8) /* ties to even */
+#define QCKM_SELECTED(no, yes, mask) QCKM_SELECT(ps)(no, yes, mask)
 typedef int32_t single_integer;
 #include "coding_inc.h"
-#undef REAL
-#undef REALS
-#undef WHOLE
-#undef NAMED
-#undef ROUNDED
-#undef SELECTED
-#define REAL double
-#define REALS (LANES / 2)
-#define WHOLE 4503599627370496.0 /* 2^52 */
-#define NAMED(name) double_##name
-#define ROUNDED(x) ROUND(pd)(x, 8)
-#define SELECTED(no, yes, mask) SELECT(pd)(no, yes, mask)
+#undef QCKM_REAL
+#undef QCKM_REALS
+#undef QCKM_WHOLE
+#undef QCKM_NAMED
+#undef QCKM_ROUNDED
+#undef QCKM_SELECTED
+#define QCKM_REAL double
+#define QCKM_REALS (QCKM_LANES / 2)
+#define QCKM_WHOLE 4503599627370496.0 /* 2^52 */
+#define QCKM_NAMED(name) double_##name
+#define QCKM_ROUNDED(x) QCKM_ROUND(pd)(x, 8)
+#define QCKM_SELECTED(no, yes, mask) QCKM_SELECT(pd)(no, yes, mask)
 typedef int64_t double_integer;
 #include "coding_inc.h"
 
@@ -32,7 +32,7 @@ typedef int64_t double_integer;
 
 #include "products_inc.h"
 
-INLINE void sum_kind(
+QCKM_INLINE void sum_kind(
     const qckm_kernel *kernel, int kind, int paired, const int16_t *codes, int64_t rows, void *scratch, int64_t *sums)
 {
     if (kernel->size) {
@@ -69,7 +69,8 @@ static void store_bits(const qckm_kernel *kernel, const int16_t *codes, int64_t 
 
 static int pair_place(int lane, int half)
 {
-    return PAIR_PLACE(lane, half);
+    return QCKM_PAIR_PLACE(lane, half);
 }
 
-const qckm_set SET = {NAME, LANES, VECTORS, pair_place, single_code, double_code, sum, store_bits, count_positions, add_products, &LOOPS};
+const qckm_set QCKM_SET = {QCKM_NAME, QCKM_LANES, QCKM_VECTORS, pair_place, single_code, double_code, sum, store_bits,
+    count_positions, add_products, &QCKM_LOOPS};

@@ -5,51 +5,51 @@
  * Hadamard transforms are additions and subtractions only. Eight vectors at a time are transformed in registers: within
  * a vector by shuffles, between them by whole vectors. Other stages come three at a time, on vectors further apart.
  */
-enum { GROUP = 8 * LANES };
+enum { GROUP = 8 * QCKM_LANES };
 
-#if LANES == 4
-#define ALL_LANES(f, d) f(0, d), f(1, d), f(2, d), f(3, d)
-#elif LANES == 8
-#define ALL_LANES(f, d) f(0, d), f(1, d), f(2, d), f(3, d), f(4, d), f(5, d), f(6, d), f(7, d)
+#if QCKM_LANES == 4
+#define QCKM_ALL_LANES(f, d) f(0, d), f(1, d), f(2, d), f(3, d)
+#elif QCKM_LANES == 8
+#define QCKM_ALL_LANES(f, d) f(0, d), f(1, d), f(2, d), f(3, d), f(4, d), f(5, d), f(6, d), f(7, d)
 #else
-#define ALL_LANES(f, d) \
+#define QCKM_ALL_LANES(f, d) \
     f(0, d), f(1, d), f(2, d), f(3, d), f(4, d), f(5, d), f(6, d), f(7, d), f(8, d), f(9, d), f(10, d), f(11, d), \
         f(12, d), f(13, d), f(14, d), f(15, d)
 #endif
-#define PARTNER(lane, distance) (lane) ^ (distance)
-#define UPPER(lane, distance) (lane) & (distance) ? UINT32_MAX : 0
+#define QCKM_PARTNER(lane, distance) (lane) ^ (distance)
+#define QCKM_UPPER(lane, distance) (lane) & (distance) ? UINT32_MAX : 0
 #if defined(__clang__)
-#define SHUFFLED(value, distance) __builtin_shufflevector(value, value, ALL_LANES(PARTNER, distance))
+#define QCKM_SHUFFLED(value, distance) __builtin_shufflevector(value, value, QCKM_ALL_LANES(QCKM_PARTNER, distance))
 #else
-#define SHUFFLED(value, distance) __builtin_shuffle(value, (words){ALL_LANES(PARTNER, distance)})
+#define QCKM_SHUFFLED(value, distance) __builtin_shuffle(value, (words){QCKM_ALL_LANES(QCKM_PARTNER, distance)})
 #endif
 /* Each lane meets the one whose number differs in one bit: their sum, or the lower less the upper one. */
-#define MEET(value, distance) \
+#define QCKM_MEET(value, distance) \
     do { \
-        const words upper = {ALL_LANES(UPPER, distance)}; \
-        value = SHUFFLED(value, distance) + ((value ^ upper) - upper); \
+        const words upper = {QCKM_ALL_LANES(QCKM_UPPER, distance)}; \
+        value = QCKM_SHUFFLED(value, distance) + ((value ^ upper) - upper); \
     } while (0)
 
 /* Transform within a vector. */
-INLINE words transform_lanes(words value)
+QCKM_INLINE words transform_lanes(words value)
 {
-    MEET(value, 1);
-    MEET(value, 2);
-#if LANES > 4
-    MEET(value, 4);
+    QCKM_MEET(value, 1);
+    QCKM_MEET(value, 2);
+#if QCKM_LANES > 4
+    QCKM_MEET(value, 4);
 #endif
-#if LANES > 8
-    MEET(value, 8);
+#if QCKM_LANES > 8
+    QCKM_MEET(value, 8);
 #endif
     return value;
 }
 
 /* Transform between vectors, two, four or eight of them. */
-INLINE void transform_vectors(words *values, int count)
+QCKM_INLINE void transform_vectors(words *values, int count)
 {
-    UNROLL
+    QCKM_UNROLL
     for (int distance = 1; distance < count; distance *= 2) {
-        UNROLL
+        QCKM_UNROLL
         for (int low = 0; low < count; low++) {
             if (!(low & distance)) {
                 const words a = values[low], b = values[low | distance];
@@ -60,29 +60,29 @@ INLINE void transform_vectors(words *values, int count)
     }
 }
 
-INLINE void store_group(words *values, int32_t *target)
+QCKM_INLINE void store_group(words *values, int32_t *target)
 {
-    UNROLL
+    QCKM_UNROLL
     for (int v = 0; v < 8; v++) {
         values[v] = transform_lanes(values[v]);
     }
     transform_vectors(values, 8);
-    UNROLL
+    QCKM_UNROLL
     for (int v = 0; v < 8; v++) {
-        store(target + v * LANES, values[v]);
+        store(target + v * QCKM_LANES, values[v]);
     }
 }
 
 /* Some stages at once, on vectors that are so far apart. */
-INLINE void transform_apart(int32_t *start, int64_t distance, int count)
+QCKM_INLINE void transform_apart(int32_t *start, int64_t distance, int count)
 {
     words values[8];
-    UNROLL
+    QCKM_UNROLL
     for (int v = 0; v < count; v++) {
         values[v] = load(start + v * distance);
     }
     transform_vectors(values, count);
-    UNROLL
+    QCKM_UNROLL
     for (int v = 0; v < count; v++) {
         store(start + v * distance, values[v]);
     }
@@ -93,7 +93,7 @@ static void transform_groups(int32_t *values, int64_t size)
     for (int64_t distance = GROUP; distance < size;) {
         const int64_t left = size / distance, stride = distance * (left < 8 ? left : 8);
         for (int64_t start = 0; start < size; start += stride) {
-            for (int64_t at = start; at < start + distance; at += LANES) {
+            for (int64_t at = start; at < start + distance; at += QCKM_LANES) {
                 if (left >= 8) {
                     transform_apart(values + at, distance, 8);
                 } else if (left == 4) {
@@ -114,13 +114,13 @@ static void transform_row(const qckm_kernel *kernel, int64_t block, const int16_
     const int32_t *const factors = kernel->factors + block * size, *const flips = kernel->flips + 2 * block * size;
     for (int64_t k = 0; k < size; k += GROUP) {
         words group[8];
-        UNROLL
+        QCKM_UNROLL
         for (int v = 0; v < 8; v++) {
             half_shorts narrow = {0};
             if (k < kernel->n) { /* past the last code are those of the next row: their factors are 0 */
-                memcpy(&narrow, codes + k + v * LANES, sizeof narrow);
+                memcpy(&narrow, codes + k + v * QCKM_LANES, sizeof narrow);
             }
-            group[v] = (words)__builtin_convertvector(narrow, ints) * load(factors + k + v * LANES);
+            group[v] = (words)__builtin_convertvector(narrow, ints) * load(factors + k + v * QCKM_LANES);
         }
         store_group(group, values + k);
     }
@@ -128,10 +128,10 @@ static void transform_row(const qckm_kernel *kernel, int64_t block, const int16_
     for (int turn = 0; turn < 2; turn++) {
         for (int64_t k = 0; k < size; k += GROUP) {
             words group[8];
-            UNROLL
+            QCKM_UNROLL
             for (int v = 0; v < 8; v++) {
-                const words flip = load(flips + turn * size + k + v * LANES);
-                group[v] = (load(values + k + v * LANES) ^ flip) - flip;
+                const words flip = load(flips + turn * size + k + v * QCKM_LANES);
+                group[v] = (load(values + k + v * QCKM_LANES) ^ flip) - flip;
             }
             store_group(group, values + k);
         }
@@ -140,31 +140,31 @@ static void transform_row(const qckm_kernel *kernel, int64_t block, const int16_
 }
 
 /* The phases of a panel: dither + radius * value, less the last 8 bits. A block's first panel transforms the rows. */
-INLINE void turn(const qckm_kernel *kernel, const int16_t *codes, int64_t panel, int32_t *values, tile phases)
+QCKM_INLINE void turn(const qckm_kernel *kernel, const int16_t *codes, int64_t panel, int32_t *values, tile phases)
 {
-    const int64_t at = panel * WIDTH, inside = at % kernel->size;
+    const int64_t at = panel * QCKM_WIDTH, inside = at % kernel->size;
     if (inside == 0) {
         for (int r = 0; r < QCKM_TILE_ROWS; r++) {
             transform_row(kernel, at / kernel->size, codes + r * kernel->n, values + r * kernel->size);
         }
     }
-    UNROLL
-    for (int v = 0; v < VECTORS; v++) {
-        const words radius = load(kernel->radii + at + v * LANES), start = load(kernel->dither + at + v * LANES);
-        UNROLL
+    QCKM_UNROLL
+    for (int v = 0; v < QCKM_VECTORS; v++) {
+        const words radius = load(kernel->radii + at + v * QCKM_LANES), start = load(kernel->dither + at + v * QCKM_LANES);
+        QCKM_UNROLL
         for (int r = 0; r < QCKM_TILE_ROWS; r++) {
-            const words value = load(values + r * kernel->size + inside + v * LANES);
+            const words value = load(values + r * kernel->size + inside + v * QCKM_LANES);
             phases[r][v] = (start + radius * value) >> 8;
         }
     }
 }
 
 /* Each panel has counters of its own, as all panels see each row: they lie behind the rows' values. */
-INLINE void sum_structured(
+QCKM_INLINE void sum_structured(
     const qckm_kernel *kernel, int kind, int paired, const int16_t *codes, int64_t rows, void *scratch, int64_t *sums)
 {
     int32_t *const values = scratch;
-    words(*counters)[2][VECTORS] = (void *)(values + QCKM_TILE_ROWS * kernel->size);
+    words(*counters)[2][QCKM_VECTORS] = (void *)(values + QCKM_TILE_ROWS * kernel->size);
     memset(counters, 0, (size_t)kernel->panels * sizeof *counters);
     for (int64_t r = 0; r < rows; r += QCKM_TILE_ROWS) {
         for (int64_t panel = 0; panel < kernel->panels; panel++) {
@@ -174,7 +174,7 @@ INLINE void sum_structured(
         }
     }
     for (int64_t panel = 0; panel < kernel->panels; panel++) {
-        drain(kind, paired, counters[panel], sums + panel * WIDTH, sums + kernel->width + panel * WIDTH);
+        drain(kind, paired, counters[panel], sums + panel * QCKM_WIDTH, sums + kernel->width + panel * QCKM_WIDTH);
     }
 }
 
@@ -183,7 +183,7 @@ static void store_structured(const qckm_kernel *kernel, const int16_t *codes, in
 {
     for (int64_t r = 0; r < rows; r += QCKM_TILE_ROWS) {
         for (int64_t panel = 0; panel < kernel->panels; panel++) {
-            const int64_t at = panel * (WIDTH / 8) + r * row_bytes;
+            const int64_t at = panel * (QCKM_WIDTH / 8) + r * row_bytes;
             tile phases;
             turn(kernel, codes + r * kernel->n, panel, scratch, phases);
             store_tile_bits(phases, kernel->paired, first + at, second + at, row_bytes);

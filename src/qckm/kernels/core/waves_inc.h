@@ -7,36 +7,8 @@
 
 enum { BLOCK = 256 };
 
-/* Sine and cosine to about 1e-13: of a quarter of the angle by their series, then doubled twice. */
-INLINE void sine_cosine(double x, double *sine, double *cosine)
-{
-    x -= 6.283185307179586 * floor(x * 0.15915494309189535 + 0.5);
-    const double y = 0.25 * x, q = y * y;
-    double s = 1.0 / 39916800 - q * (1.0 / 6227020800), c = 1.0 / 3628800 - q * (1.0 / 479001600);
-    s = y * (1 - q * (1.0 / 6 - q * (1.0 / 120 - q * (1.0 / 5040 - q * (1.0 / 362880 - q * s)))));
-    c = 1 - q * (0.5 - q * (1.0 / 24 - q * (1.0 / 720 - q * (1.0 / 40320 - q * c))));
-    const double twice_s = 2 * s * c, twice_c = c * c - s * s;
-    *sine = 2 * twice_s * twice_c;
-    *cosine = twice_c * twice_c - twice_s * twice_s;
-}
-
-/* exp(-x) for x >= 0 to about 1e-12; nothing is left beyond 60. */
-INLINE double decay(double x)
-{
-    x = (x < 60 ? x : 60) * 0.00390625;
-    double p = 1 - x * (1 - x * (0.5 - x * (1.0 / 6 - x * (1.0 / 24 - x * (1.0 / 120 - x * (1.0 / 720))))));
-    p = p * p; /* 256 times the exponent */
-    p = p * p;
-    p = p * p;
-    p = p * p;
-    p = p * p;
-    p = p * p;
-    p = p * p;
-    return p * p;
-}
-
 /* Add the products of a few features of one row or two, (rows, n), with their frequencies to rows of a block. */
-INLINE void project_tile(const double *restrict f, int64_t m, int64_t width, int rows, int features, const double *x,
+QCKM_INLINE void project_tile(const double *restrict f, int64_t m, int64_t width, int rows, int features, const double *x,
     int64_t n, double *restrict to)
 {
     const double *y = rows == 2 ? x + n : x;
@@ -48,7 +20,7 @@ INLINE void project_tile(const double *restrict f, int64_t m, int64_t width, int
     }
     for (int64_t j = 0; j < width; j++) {
         double first = to[j], second = rows == 2 ? next[j] : 0;
-        UNROLL
+        QCKM_UNROLL
         for (int i = 0; i < features; i++) {
             first += a[i] * f[i * m + j];
             second += b[i] * f[i * m + j];
@@ -60,29 +32,44 @@ INLINE void project_tile(const double *restrict f, int64_t m, int64_t width, int
     }
 }
 
-/* Add the products of one row of a block, or two, with the frequencies of a few features to these, (rows, n). */
-INLINE void pull_tile(const double *restrict f, int64_t m, int64_t width, int rows, int features, const double *restrict x,
-    int64_t n, double *to)
+/*
+ * Add the products of one row of a block, or two, with the frequencies of a few features to these, (rows, n): the order of sums is
+ * that of `dot`. Where vectors are narrower than eight, some of the running sums are made at a time, for all products.
+ */
+QCKM_INLINE void pull_tile(const double *restrict f, int64_t m, int64_t width, int rows, int features,
+    const double *restrict x, int64_t n, double *to)
 {
-    const double *restrict y = rows == 2 ? x + BLOCK : x;
-    double a[4] = {0}, b[4] = {0};
-    for (int64_t j = 0; j < width; j++) {
-        UNROLL
+    const int64_t whole = width - width % SUMS;
+    double sums[2][4][SUMS];
+    for (int part = 0; part < SUMS; part += LANES) {
+        lanes running[2][4] = {{{0}}};
+        for (int64_t j = part; j < whole; j += SUMS) {
+            const lanes first = lanes_at(x + j), second = rows == 2 ? lanes_at(x + BLOCK + j) : first;
+            QCKM_UNROLL
+            for (int i = 0; i < features; i++) {
+                const lanes frequencies = lanes_at(f + i * m + j);
+                running[0][i] += first * frequencies;
+                running[1][i] += second * frequencies;
+            }
+        }
+        QCKM_UNROLL
         for (int i = 0; i < features; i++) {
-            a[i] += x[j] * f[i * m + j];
-            b[i] += y[j] * f[i * m + j];
+            put_lanes(&sums[0][i][part], running[0][i]);
+            put_lanes(&sums[1][i][part], running[1][i]);
         }
     }
-    for (int i = 0; i < features; i++) {
-        to[i] += a[i];
-        if (rows == 2) {
-            to[n + i] += b[i];
+    for (int row = 0; row < rows; row++) {
+        for (int i = 0; i < features; i++) {
+            for (int64_t j = whole; j < width; j++) {
+                sums[row][i][j - whole] += x[row * BLOCK + j] * f[i * m + j];
+            }
+            to[row * n + i] += in_pairs(sums[row][i], SUMS);
         }
     }
 }
 
 /* Features outside, so that their frequencies stay in the cache for all rows. */
-#define EACH_TILE(tile, from, from_row, from_feature, to, to_row, to_feature) \
+#define QCKM_EACH_TILE(tile, from, from_row, from_feature, to, to_row, to_feature) \
     for (int64_t i = 0, taken; i < waves->n; i += taken) { \
         const double *f = waves->frequencies + i * waves->m + start; \
         taken = least(4, waves->n - i); \
@@ -105,13 +92,13 @@ INLINE void pull_tile(const double *restrict f, int64_t m, int64_t width, int ro
 /* Add the products of rows (count, n) with a block of the frequencies to rows (count, BLOCK). */
 static void project(const qckm_waves *waves, int64_t start, int64_t width, const double *rows, int64_t count, double *out)
 {
-    EACH_TILE(project_tile, rows, waves->n, 1, out, BLOCK, 0)
+    QCKM_EACH_TILE(project_tile, rows, waves->n, 1, out, BLOCK, 0)
 }
 
 /* Add the products of rows (count, BLOCK) with a block of the transposed frequencies to rows (count, n). */
 static void pull_back(const qckm_waves *waves, int64_t start, int64_t width, const double *rows, int64_t count, double *out)
 {
-    EACH_TILE(pull_tile, rows, BLOCK, 0, out, waves->n, 1)
+    QCKM_EACH_TILE(pull_tile, rows, BLOCK, 0, out, waves->n, 1)
 }
 
 /* Where a block is worked on: (K, BLOCK) each, `along` (K r, BLOCK), the residual (2, BLOCK). */
@@ -161,7 +148,7 @@ static void spread_out(const qckm_waves *waves, const qckm_clusters *clusters, i
         for (int64_t i = k * r; i < k * r + r; i++) {
             const double *restrict along = at->along + i * BLOCK;
             for (int64_t j = 0; j < width; j++) {
-                damping[j] += 0.5 * along[j] * along[j];
+                damping[j] += 0.5 * (along[j] * along[j]);
             }
         }
         for (int64_t j = 0; j < width; j++) {
@@ -175,7 +162,7 @@ typedef struct {
     double s, c, ratio, grow;
 } turn;
 
-INLINE turn turn_of(double s, double c, double e, int step)
+QCKM_INLINE turn turn_of(double s, double c, double e, int step)
 {
     const double squared = e * e, fourth = squared * squared;
     if (step == 2) {
@@ -184,7 +171,7 @@ INLINE turn turn_of(double s, double c, double e, int step)
     return (turn){s, c, squared * e, squared};
 }
 
-INLINE void rotate(const turn *by, double *s, double *c)
+QCKM_INLINE void rotate(const turn *by, double *s, double *c)
 {
     const double old = *c;
     *c = old * by->c - *s * by->s;
@@ -192,13 +179,13 @@ INLINE void rotate(const turn *by, double *s, double *c)
 }
 
 /* Add an atom, as often as its weight says, to a block of both measurements. */
-INLINE void add_harmonics(const double *restrict A, int count, int step, double weight, int64_t width, const double *restrict sine,
+QCKM_INLINE void add_harmonics(const double *restrict A, int count, int step, double weight, int64_t width, const double *restrict sine,
     const double *restrict cosine, const double *restrict damping, double *restrict first, double *restrict second)
 {
     for (int64_t j = 0; j < width; j++) {
         double s = sine[j], c = cosine[j], e = damping[j], p = 0, q = 0;
         turn by = turn_of(s, c, e, step);
-        UNROLL
+        QCKM_UNROLL
         for (int h = 0; h < count; h++) {
             p += e * (A[4 * h] * c - A[4 * h + 1] * s);
             q += e * (A[4 * h + 2] * c - A[4 * h + 3] * s);
@@ -211,15 +198,14 @@ INLINE void add_harmonics(const double *restrict A, int count, int step, double 
     }
 }
 
-/* An atom's product with a residual; its derivatives by phase and blur replace the sine and the damping. */
-INLINE double derive_harmonics(const double *restrict A, int count, int step, int64_t width, double *restrict sine,
-    const double *restrict cosine, double *restrict damping, const double *restrict first, const double *restrict second)
+/* An atom's products with a residual replace the cosine; its derivatives by phase and blur the sine and the damping. */
+QCKM_INLINE void derive_harmonics(const double *restrict A, int count, int step, int64_t width, double *restrict sine,
+    double *restrict cosine, double *restrict damping, const double *restrict first, const double *restrict second)
 {
-    double total = 0;
     for (int64_t j = 0; j < width; j++) {
         double s = sine[j], c = cosine[j], e = damping[j], product = 0, turned = 0, blurred = 0;
         turn by = turn_of(s, c, e, step);
-        UNROLL
+        QCKM_UNROLL
         for (int h = 0; h < count; h++) {
             const double order = 1.0 + h * step;
             /* Both measurements are multiplied by their residuals at once. */
@@ -233,15 +219,14 @@ INLINE double derive_harmonics(const double *restrict A, int count, int step, in
             e *= by.ratio;
             by.ratio *= by.grow;
         }
-        total += product;
+        cosine[j] = product;
         sine[j] = turned;
         damping[j] = blurred;
     }
-    return total;
 }
 
 /* The usual numbers of harmonics (waves.py) have loops of their own. */
-#define EACH_COUNT(waves, call) \
+#define QCKM_EACH_COUNT(waves, call) \
     const int step = (int)(waves)->step, count = (int)(waves)->n_harmonics; \
     if (count == 1) { \
         call(1, 1); \
@@ -258,18 +243,19 @@ INLINE double derive_harmonics(const double *restrict A, int count, int step, in
 static void add_atom(const qckm_waves *waves, const room *at, int64_t k, double weight, int64_t width, double *first, double *second)
 {
     const double *sine = at->sine + k * BLOCK, *cosine = at->cosine + k * BLOCK, *damping = at->damping + k * BLOCK;
-#define ADD(count, step) add_harmonics(waves->harmonics, count, step, weight, width, sine, cosine, damping, first, second)
-    EACH_COUNT(waves, ADD)
-#undef ADD
+#define QCKM_ADD(count, step) add_harmonics(waves->harmonics, count, step, weight, width, sine, cosine, damping, first, second)
+    QCKM_EACH_COUNT(waves, QCKM_ADD)
+#undef QCKM_ADD
 }
 
 static double derive(const qckm_waves *waves, const room *at, int64_t k, int64_t width)
 {
     double *sine = at->sine + k * BLOCK, *cosine = at->cosine + k * BLOCK, *damping = at->damping + k * BLOCK;
     const double *first = at->residual, *second = at->residual + BLOCK;
-#define DERIVE(count, step) return derive_harmonics(waves->harmonics, count, step, width, sine, cosine, damping, first, second)
-    EACH_COUNT(waves, DERIVE)
-#undef DERIVE
+#define QCKM_DERIVE(count, step) derive_harmonics(waves->harmonics, count, step, width, sine, cosine, damping, first, second)
+    QCKM_EACH_COUNT(waves, QCKM_DERIVE)
+#undef QCKM_DERIVE
+    return sum_of(cosine, width);
 }
 
 /* The atoms (K, 2, m) of clusters. */
@@ -297,7 +283,7 @@ static int atoms(const qckm_waves *waves, const qckm_clusters *clusters, double 
 /* What a block leaves unexplained, z subtracted; its square is returned. */
 static double leave(const qckm_waves *waves, const qckm_clusters *clusters, int64_t start, int64_t width, const room *at)
 {
-    double *restrict first = at->residual, *restrict second = at->residual + BLOCK, value = 0;
+    double *restrict first = at->residual, *restrict second = at->residual + BLOCK;
     for (int64_t j = 0; j < width; j++) {
         first[j] = -waves->z[start + j];
         second[j] = -waves->z[waves->m + start + j];
@@ -305,10 +291,7 @@ static double leave(const qckm_waves *waves, const qckm_clusters *clusters, int6
     for (int64_t k = 0; k < clusters->K; k++) {
         add_atom(waves, at, k, clusters->weights[k], width, first, second);
     }
-    for (int64_t j = 0; j < width; j++) {
-        value += first[j] * first[j] + second[j] * second[j];
-    }
-    return value;
+    return dot(first, first, width) + dot(second, second, width);
 }
 
 /* |z - sum of weighted atoms|^2, with its derivatives. */
@@ -328,15 +311,14 @@ static double misfit_in(
         spread_out(waves, clusters, start, width, &at);
         value += leave(waves, clusters, start, width, &at);
         for (int64_t k = 0; k < K; k++) {
-            double *restrict sine = at.sine + k * BLOCK, *restrict damping = at.damping + k * BLOCK, wider = 0;
+            double *restrict sine = at.sine + k * BLOCK, *restrict damping = at.damping + k * BLOCK;
             const double factor = 2 * clusters->weights[k];
             slopes->weights[k] += 2 * derive(waves, &at, k, width);
             for (int64_t j = 0; j < width; j++) {
                 sine[j] *= factor;
                 damping[j] *= factor;
-                wider += damping[j] * halves[j];
             }
-            slopes->widths[k] += wider;
+            slopes->widths[k] += dot(damping, halves, width);
             for (int64_t i = k * r; i < k * r + r; i++) {
                 double *restrict along = at.along + i * BLOCK;
                 for (int64_t j = 0; j < width; j++) {

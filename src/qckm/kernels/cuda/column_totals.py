@@ -12,8 +12,8 @@ from qckm.common import wide
 from qckm.common.arrays import Int64s
 from qckm.kernels.cuda.device import cupy
 from qckm.kernels.cuda.modules import in_c
+from qckm.kernels.portable import MOST_COLUMNS, Measurement, Summary
 from qckm.kernels.reference import CODE_LIMIT
-from qckm.kernels.sketcher import MOST_COLUMNS, Measurement, Summary
 
 _THREADS = 256
 _ROWS = 64  # coded at a time: with the most columns and weights, a block has 43 kB of shared memory, and may have 48

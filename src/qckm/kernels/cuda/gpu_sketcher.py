@@ -16,7 +16,7 @@ from qckm.kernels.cuda.matrix_products import MatrixProgram
 from qckm.kernels.cuda.programs import Program, TooManyFeatures
 from qckm.kernels.cuda.totals import Totals
 from qckm.kernels.cuda.transfer import parts_on_device
-from qckm.kernels.sketcher import Measurement, Summary
+from qckm.kernels.portable import Measurement, Summary
 
 _SEARCHED = 1 << 22  # numbers that are searched for NaN at a time
 

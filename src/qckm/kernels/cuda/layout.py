@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from qckm.common.arrays import Int64s
 from qckm.kernels import reference
-from qckm.kernels.sketcher import Measurement
+from qckm.kernels.portable import Measurement
 
 TILE = 16  # frequencies
 # From here on the high byte of a frequency, whose low byte is in [−128, 127], would be 128: one too many.

@@ -9,7 +9,7 @@ import numpy as np
 from qckm.kernels import reference
 from qckm.kernels.cuda.device import cupy
 from qckm.kernels.cuda.totals import Totals
-from qckm.kernels.sketcher import Measurement
+from qckm.kernels.portable import Measurement
 
 _PHASES = 1 << 25  # held at a time, of 8 bytes each
 

@@ -12,7 +12,7 @@ from qckm.kernels.cuda.layout import features_again, lay_out, pair_table
 from qckm.kernels.cuda.modules import kernel_for
 from qckm.kernels.cuda.shapes import Job, choose_shape
 from qckm.kernels.cuda.totals import Totals
-from qckm.kernels.sketcher import Measurement
+from qckm.kernels.portable import Measurement
 
 # float32 arithmetic gives the codes as long as the origin is within so many steps (sums.cu) and steps are no extremes.
 _FLOAT_ORIGIN, _FLOAT_EXPONENT = 2**21, 100

@@ -10,7 +10,7 @@
  * 8 rows at a time (mma.sync): "steps" are 16 features, "tiles" 16 frequencies, "groups" 8 rows.
  *
  * A block holds the frequencies of its tiles in shared memory and walks through the rows, ROWS at a time: it codes the
- * next ones while it measures these. Compiled for each shape; cuda/compiling.py says what the capitals stand for.
+ * next ones while it measures these. Compiled for each shape; cuda/programs.py says what the capitals stand for.
  */
 
 typedef NUMBER number;

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats, Int64s
 from qckm.kernels import reference
 from qckm.kernels.cuda.device import cupy
-from qckm.kernels.sketcher import Measurement, Summary
+from qckm.kernels.portable import Measurement, Summary
 
 _SIGN = np.uint64(1 << 63)
 

@@ -1,0 +1,115 @@
+"""Rows as estimators take them: in memory, read in batches, or held by an engine; sampled and sketched alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from qckm.common.arrays import Floats, Rows, Weights
+from qckm.errors import RowsError
+from qckm.models import Model
+from qckm.planning.row_sample import RowSample
+from qckm.planning.sampling import sample_of, sample_rows
+from qckm.sketch import Sketch, SketchOperator
+from qckm.sketch.sketch_operator import require_columns
+from qckm.sources.rows import OnBad, require_finite
+from qckm.sources.source import Source
+
+# Rows that are looked through at a time.
+_BLOCK = 1 << 16
+
+
+class HeldRows(Protocol):
+    """Rows, wherever they are, as estimators ask for them."""
+
+    n_features: int
+    names: tuple[str, ...] | None  # of the columns, where they have names
+    weighted: bool  # whether the rows have weights
+
+    def require_columns(self, operator: SketchOperator) -> None:
+        """Refuse rows whose columns are not the operator's, before any work is done."""
+
+    def sketch(self, operator: SketchOperator, on_bad: OnBad = "error") -> Sketch:
+        """Sketch the rows where they are."""
+
+    def sample(self, seed: int, rng: np.random.Generator, size: int) -> RowSample:
+        """Sample the rows."""
+
+
+class EngineRows(HeldRows, Protocol):
+    """Rows in the parts that an engine holds them in."""
+
+    lazy: bool  # whether `nearest` and `distances` are there: results of a row each that stay with the engine
+
+    def misfit(self, model: Model) -> tuple[float, Floats]:
+        """Return Σ w·d² of the rows to their centroids, and the number of rows of each centroid, (K,)."""
+
+    def nearest(self, model: Model) -> Any:
+        """Return the nearest centroid of each row, as the engine holds such things, not computed yet."""
+
+    def distances(self, model: Model, origin: Floats) -> Any:
+        """Return the distance of each row to each centroid, likewise."""
+
+
+class ArrayRows:
+    """Rows in memory that scikit-learn has validated; of a first batch, all are looked at, so that others merge."""
+
+    def __init__(self, rows: Rows, weights: Weights | None, names: tuple[str, ...] | None, first_batch: bool) -> None:
+        self.rows, self.weights, self.names = rows, weights, names
+        self.n_features, self.weighted = rows.shape[1], weights is not None
+        self._all = first_batch
+
+    def require_columns(self, operator: SketchOperator) -> None:
+        """Do nothing: scikit-learn has compared them."""
+
+    def sketch(self, operator: SketchOperator, on_bad: OnBad = "error") -> Sketch:
+        """Sketch the rows."""
+        return operator.sketch(self.rows, self.weights, on_bad=on_bad)
+
+    def sample(self, seed: int, rng: np.random.Generator, size: int) -> RowSample:
+        """Sample the rows; if none of them is finite, name the first."""
+        found = RowSample.empty(self.n_features, seed, size)
+        found = found.added(self.rows, self.weights) if self._all else sample_rows(self.rows, self.weights, found, rng)
+        if not found.total:
+            for start in range(0, len(self.rows), _BLOCK):
+                block = self.rows[start : start + _BLOCK]
+                require_finite(block, block.min(axis=0), block.max(axis=0), start)
+        return found
+
+
+class SourceRows:
+    """Rows that are read in batches: paths, sources, lazy frames, relations."""
+
+    weighted = False
+
+    def __init__(
+        self, data: object, columns: Sequence[Any] | None, usual: Sequence[str] | None, sample_weight: object
+    ) -> None:
+        from qckm.sources.opening import open_source
+
+        if sample_weight is not None:
+            raise RowsError(
+                f"Expected rows in memory beside sample_weight, got {type(data).__name__}: its rows count once each."
+            )
+        self._source = data if isinstance(data, Source) else open_source(data, columns, usual=usual)
+        self.n_features, self.names = self._source.n_features, self._source.feature_names
+
+    def require_columns(self, operator: SketchOperator) -> None:
+        """Refuse columns that are not the operator's."""
+        require_columns(operator, self._source)
+
+    def sketch(self, operator: SketchOperator, on_bad: OnBad = "error") -> Sketch:
+        """Sketch the rows in one pass."""
+        return operator.sketch(self._source, on_bad=on_bad)
+
+    def sample(self, seed: int, rng: np.random.Generator, size: int) -> RowSample:
+        """Sample the rows as a pilot is drawn of them."""
+        return sample_of(self._source, RowSample.empty(self.n_features, seed, size), rng)
+
+
+def stand_for(sketch: Sketch, sample: RowSample) -> RowSample:
+    """Return a sample that stands for all rows of a sketch: only some of them may have been looked at."""
+    whole = float(sketch.count)
+    return sample if not sample.total or sample.total == whole else sample.scaled(whole / sample.total)
