@@ -1,8 +1,9 @@
-"""The integers of an operator: frequencies and dither."""
+"""The integers of an operator: frequencies and dither, given as they are or made from a recipe."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from qckm.common.arrays import Array, Value
 from qckm.errors import OperatorError
 from qckm.kernels.reference import CODE_LIMIT, TURN
+from qckm.operator.recipe import Recipe
 from qckm.operator.structured import StructuredCodes
 
 
@@ -54,3 +56,15 @@ class InlineCodes(Value):
         else:
             arrays = [(codes, "<i2"), *arrays]
         return b"".join(array.astype(kind).tobytes() for array, kind in arrays)
+
+
+@dataclass(frozen=True, eq=False)
+class RegeneratedCodes(InlineCodes):
+    """Frequencies and dither that a recipe makes: a file holds the recipe in their place."""
+
+    recipe: Recipe
+
+    @classmethod
+    def of(cls, recipe: Recipe) -> Self:
+        """Make them."""
+        return cls(recipe.frequencies(), recipe.dither(), recipe)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -12,11 +13,12 @@ from qckm.common.arrays import Floats
 from qckm.errors import OperatorError
 from qckm.kernels.reference import CODE_LIMIT, TURN
 from qckm.operator.arguments import SMALLEST, power_of_two_below
-from qckm.operator.codes import InlineCodes
+from qckm.operator.codes import InlineCodes, RegeneratedCodes
 from qckm.operator.laws import Law, draw_frequencies, draw_norms
-from qckm.operator.octaves import octave_codes, steps_for
-from qckm.operator.request import STEPS_A_SCALE, Drawn, OperatorRequest
-from qckm.operator.structured import draw_structured, is_faster
+from qckm.operator.octaves import octave_codes, require_octaves, steps_for
+from qckm.operator.recipe import LEAST_STRUCTURED, Recipe
+from qckm.operator.request import STEPS_A_SCALE, Drawn, OperatorRequest, needs_no_dither
+from qckm.operator.structured import FINE_TURN, LEAST_RADIUS, block_size, choose_factors, draw_structured, is_faster
 
 # Rows further away need longer steps. One frequency of so many may be too high for an int16 then, and is lowered …
 ONE_OF = 100
@@ -28,6 +30,11 @@ _LONGEST = 8
 _MATRICES = 4
 # The highest frequency that fits an int16, in radians a step.
 _HIGHEST = CODE_LIMIT * (2 * np.pi / TURN)
+
+_NOT_STRUCTURED = (
+    "Structured frequencies need more than a handful of features, and steps that are fine and in proportion to the "
+    "units within a factor of 4: leave out steps=, or use frequencies='dense'."
+)
 
 Arrangement = Literal["auto", "dense", "structured"]
 
@@ -44,6 +51,9 @@ def draw(
                 "for more than one octave."
             )
         return law.draw_codes(request, rng)
+    if law.degrees is not None:
+        seed = int(rng.integers(2**64, dtype=np.uint64))
+        return draw_recipe(request, law, arrangement, octaves, seed), law.name
     return _draw_radial(request, law, arrangement, octaves, rng), law.name
 
 
@@ -52,19 +62,81 @@ def _draw_radial(
 ) -> Drawn:
     """Draw frequencies of a radial law, dense or structured, at one scale or several."""
     if octaves > 1:
-        if arrangement == "structured":
-            raise OperatorError("Expected frequencies 'dense' or 'auto' for more than one octave, got 'structured'.")
+        _require_dense(arrangement)
         return _draw_octaves(request, law, octaves, rng)
     if arrangement == "structured" or (arrangement == "auto" and is_faster(request.n, request.m)):
         drawn = _draw_structured(request, law, rng)
         if drawn is not None:
             return drawn
         if arrangement == "structured":
-            raise OperatorError(
-                "Structured frequencies need more than a handful of features, and steps that are fine and in "
-                "proportion to the units within a factor of 4: leave out steps=, or use frequencies='dense'."
-            )
+            raise OperatorError(_NOT_STRUCTURED)
     return _draw_dense(request, law, rng)
+
+
+def draw_recipe(request: OperatorRequest, law: Law, arrangement: Arrangement, octaves: int, seed: int) -> Drawn:
+    """Make frequencies from a recipe, dense or structured, at one scale or several."""
+    assert law.degrees is not None
+    degrees, dithered = law.degrees(request.n), not needs_no_dither(request.signature, request.dither)
+    if octaves > 1:
+        _require_dense(arrangement)
+    elif arrangement == "structured" or (arrangement == "auto" and is_faster(request.n, request.m)):
+        drawn = _structured_recipe(request, degrees, dithered, seed)
+        if drawn is not None:
+            return drawn
+        if arrangement == "structured":
+            raise OperatorError(_NOT_STRUCTURED)
+    plain = Recipe(request.n, request.m, seed, degrees, np.zeros(request.n, np.int64))
+    sizes = (request.scale * request.units)[:, np.newaxis]
+    if octaves > 1:
+        steps = request.usual_steps
+        omega = plain.components() / 65536 / sizes
+        if request.steps is None:
+            steps = steps_for(omega, steps, request.steps_up_to(np.inf), octaves)
+        require_octaves(omega, steps, octaves)
+    elif request.steps is None and request.extent is not None:
+        omega = plain.components() / 65536 / sizes
+        steps = _fitting_steps(omega, request)
+    else:
+        steps = request.usual_steps
+    gains = _gains(steps / request.units / request.scale * (TURN / (2 * np.pi)))
+    drawn = _made(Recipe(request.n, octaves * request.m, seed, degrees, gains, octaves, dithered))
+    clipped = (np.abs(drawn.frequency_codes) == CODE_LIMIT).any(axis=0).sum()
+    if clipped > request.m // ONE_OF:
+        raise OperatorError(f"{clipped} frequencies do not fit an int16: use smaller steps, or a larger scale.")
+    return Drawn(drawn, steps)
+
+
+def _structured_recipe(request: OperatorRequest, degrees: int, dithered: bool, seed: int) -> Drawn | None:
+    """Make structured frequencies from a recipe, or None where integers would be too coarse for them."""
+    usual = request.usual_steps
+    steps = (request.steps_up_to(_LONGEST * usual) / usual).max() * usual
+    ratios = steps / request.units
+    factors = choose_factors(ratios)
+    if factors is None or request.n < LEAST_STRUCTURED:
+        return None
+    # Entries of a block have a mean square of its size squared.
+    size = math.sqrt(request.n / math.fsum((factors / ratios) ** 2)) / block_size(request.n)
+    radius = size / request.scale * (FINE_TURN / (2 * np.pi))
+    if radius < LEAST_RADIUS:
+        return None
+    recipe = Recipe(request.n, request.m, seed, degrees, _gains(np.array([radius])), 1, dithered, factors)
+    return Drawn(_made(recipe), steps)
+
+
+def _gains(sizes: Floats) -> npt.NDArray[np.int64]:
+    """Return sizes in 65536ths; those that fit no recipe are refused there."""
+    return np.rint(np.minimum(65536.0 * sizes, 2.0**40)).astype(np.int64)
+
+
+def _made(recipe: Recipe) -> InlineCodes:
+    if recipe.is_small:
+        return RegeneratedCodes.of(recipe)
+    return InlineCodes(recipe.frequencies(), recipe.dither())
+
+
+def _require_dense(arrangement: Arrangement) -> None:
+    if arrangement == "structured":
+        raise OperatorError("Expected frequencies 'dense' or 'auto' for more than one octave, got 'structured'.")
 
 
 def steps_of(omega: Floats) -> Floats:
@@ -107,14 +179,21 @@ def _draw_radians(request: OperatorRequest, law: Law, rng: np.random.Generator) 
 
 def _draw_dense(request: OperatorRequest, law: Law, rng: np.random.Generator) -> Drawn:
     omega = _draw_radians(request, law, rng)
+    steps = _fitting_steps(omega, request)
+    if (steps > request.usual_steps).any():
+        omega /= np.maximum(1, (np.abs(omega) * steps[:, np.newaxis] / _HIGHEST).max(axis=0))
+    return Drawn(InlineCodes(code_frequencies(omega, steps), request.draw_dither(request.m, rng)), steps)
+
+
+def _fitting_steps(omega: Floats, request: OperatorRequest) -> Floats:
+    """Return steps (n,) as long as the extent asks for and frequencies allow, all but one in a hundred of them."""
     steps, usual = request.steps_up_to(_longest(omega)), request.usual_steps
     while (longer := steps > usual).any():
         too_high = np.abs(omega) * steps[:, np.newaxis] > _HIGHEST
         if too_high.any(axis=0).sum() <= request.m // ONE_OF:
-            omega /= np.maximum(1, (np.abs(omega) * steps[:, np.newaxis] / _HIGHEST).max(axis=0))
             break
         steps = np.where(longer & too_high.any(axis=1), steps / 2, steps)
-    return Drawn(InlineCodes(code_frequencies(omega, steps), request.draw_dither(request.m, rng)), steps)
+    return steps
 
 
 def _longest(omega: Floats) -> Floats:

@@ -3,7 +3,8 @@
 Laws are radial: a frequency is a direction uniform on the sphere times a radius, ω = R·φ. The scale is the kernel's
 length in data units, the same for every law: s = sqrt(n / E‖ω‖²). A law therefore only has to know how to draw radii
 and what their mean square is; `draw_frequencies` does the rest. One that draws integers itself, as the seeded law does,
-says how.
+says how. Frequencies of an integer law are made from a recipe (recipe.py): norms and directions much as those of the law
+of the same name, regenerated anywhere.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.errors import OperatorError
-from qckm.operator import seeded
+from qckm.operator import recipe, seeded
 from qckm.operator.request import Drawn, OperatorRequest
 
 
@@ -36,6 +37,8 @@ class Law:
         and a note.
     radians : float, optional
         The rms ‖ω‖ times the clusters' standard deviation that suits it, where that is not for the planner to say.
+    degrees : callable, optional
+        For a law whose frequencies are made from a recipe (recipe.py): the degrees of freedom of norms in dimension n.
     """
 
     name: str
@@ -43,12 +46,13 @@ class Law:
     mean_square: Callable[[int], float]
     draw_codes: Callable[[OperatorRequest, np.random.Generator], tuple[Drawn, str]] | None = None
     radians: float | None = None
+    degrees: Callable[[int], int] | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
         """Let a law of ours travel, by pickle or copy, as its name: its functions have none."""
         if LAWS.get(self.name) is self:
             return get_law, (self.name,)
-        return type(self), (self.name, self.draw_radii, self.mean_square, self.draw_codes, self.radians)
+        return type(self), (self.name, self.draw_radii, self.mean_square, self.draw_codes, self.radians, self.degrees)
 
 
 def _adapted_radii(n: int, m: int, rng: np.random.Generator) -> Floats:
@@ -82,6 +86,17 @@ _CONCENTRATION = 50
 # The chi law with so many degrees of freedom for each feature; the Gaussian law has one.
 _BALANCE = 3
 
+
+def _integer_law(name: str, degrees: Callable[[int], int]) -> Law:
+    """Return a law of chi norms whose frequencies are made from a recipe."""
+
+    def draw_radii(n: int, m: int, rng: np.random.Generator) -> Floats:
+        seed = int(rng.integers(2**64, dtype=np.uint64))
+        return recipe.Recipe(1, m, seed, degrees(n), np.zeros(1, np.int64)).norms() / 65536
+
+    return Law(name, draw_radii, lambda n: 1.0, degrees=degrees)
+
+
 LAWS: dict[str, Law] = {
     law.name: law
     for law in (
@@ -100,6 +115,9 @@ LAWS: dict[str, Law] = {
         ),
         # All its ‖ω‖ are about equal, and high frequencies suit that.
         Law("seeded", seeded.draw_radii, lambda n: float(seeded.VARIANCE * n), seeded.draw_codes, radians=0.9),
+        _integer_law("integer-gaussian", lambda n: n),
+        _integer_law("integer-concentrated", lambda n: _CONCENTRATION),
+        _integer_law("integer-balanced", lambda n: _BALANCE * n),
     )
 }
 

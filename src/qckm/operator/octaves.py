@@ -36,6 +36,13 @@ def steps_for(omega: Floats, steps: Floats, wanted: Floats, octaves: int) -> Flo
 
 def octave_codes(omega: Floats, steps: Floats, octaves: int) -> npt.NDArray[np.int16]:
     """Return codes (n, octaves·m) of frequencies omega: (n, m) of the finest octave, and those of the others."""
+    require_octaves(omega, steps, octaves)
+    lowest = _lowest(omega, steps, octaves)
+    return np.concatenate([np.ldexp(lowest, j) for j in range(octaves)], axis=1).astype(np.int16)
+
+
+def require_octaves(omega: Floats, steps: Floats, octaves: int) -> None:
+    """Refuse octaves of which the finest does not fit, or the lowest would be rounded away."""
     largest = _largest(omega, steps, octaves)
     if largest > CODE_LIMIT:
         raise OperatorError(
@@ -50,7 +57,6 @@ def octave_codes(omega: Floats, steps: Floats, octaves: int) -> npt.NDArray[np.i
             f"The lowest of {octaves} octaves would be rounded away: its frequencies are {least:.2g} in 2**24ths of a "
             f"turn a step, and at least {_LEAST_CODE} are needed. Use fewer octaves or larger steps."
         )
-    return np.concatenate([np.ldexp(lowest, j) for j in range(octaves)], axis=1).astype(np.int16)
 
 
 def count_octaves(codes: npt.NDArray[np.int16]) -> int:

@@ -95,6 +95,14 @@ def is_faster(n: int, m: int) -> bool:
     return n * m >= 256 * size * -(-m // size)
 
 
+def choose_factors(ratios: Floats) -> npt.NDArray[np.int32] | None:
+    """Return the features' factors for steps in units, (n,); None where these are too far from each other."""
+    if (ratios == ratios[0]).all():
+        return np.ones(len(ratios), np.int32)
+    factors = np.rint(ratios / ratios.max() * FACTORS_A_UNIT).astype(np.int32)
+    return None if factors.min() < LEAST_FACTOR else factors
+
+
 def draw_structured(
     m: int, norms: Floats, units: Floats, steps: Floats, rng: np.random.Generator
 ) -> StructuredCodes | None:
@@ -107,11 +115,9 @@ def draw_structured(
     size = block_size(n)
     signs = rng.choice(np.array([-1, 1], np.int8), (-(-m // size), 3, size))
     ratios = steps / units
-    factors = np.ones(n, np.int32)
-    if (ratios != ratios[0]).any():
-        factors = np.rint(ratios / ratios.max() * FACTORS_A_UNIT).astype(np.int32)
-        if factors.min() < LEAST_FACTOR:
-            return None
+    factors = choose_factors(ratios)
+    if factors is None:
+        return None
     squares, greatest = np.zeros(m), np.zeros(m)
     for features, mixed in _mix(signs, factors, m):
         for row in (mixed / ratios[features, np.newaxis]) ** 2:  # one by one: sums must not depend on how they are cut

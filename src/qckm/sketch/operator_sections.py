@@ -1,7 +1,7 @@
 """The sections of a file that hold its operator (file-format.md).
 
 One says what is common to all operators. Frequencies and dither have a section of their own, of one kind or another:
-inline, every number of them. Files of one operator are mostly read one after the other: it is made once for all of them
+a recipe that they are made from again, or inline, every number of them. Files of one operator are mostly read one after the other: it is made once for all of them
 that are held.
 """
 
@@ -12,6 +12,7 @@ from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 import numpy as np
+import numpy.typing as npt
 
 from qckm.common import packed
 from qckm.common.arrays import Array, Floats, sha256
@@ -19,14 +20,15 @@ from qckm.common.packed import Cursor, varint
 from qckm.errors import FileError
 from qckm.kernels.reference import TABLE_SIZE
 from qckm.operator import signatures
-from qckm.operator.codes import InlineCodes
+from qckm.operator.codes import InlineCodes, RegeneratedCodes
+from qckm.operator.recipe import MOST_COMPONENTS, MOST_FEATURES, Recipe
 from qckm.operator.request import Dither
 from qckm.operator.signatures import Signature
 from qckm.operator.structured import StructuredCodes, block_size, unpack_signs
 from qckm.sketch.sketch_operator import SketchOperator
 
-INLINE, OPERATOR, NAMES, RANGES = b"I", b"O", b"n", b"r"
-TAGS = (INLINE, OPERATOR, NAMES, RANGES)
+INLINE, OPERATOR, RECIPE, NAMES, RANGES = b"I", b"O", b"R", b"n", b"r"
+TAGS = (INLINE, OPERATOR, RECIPE, NAMES, RANGES)
 _FINGERPRINT = 8  # bytes: they tell an operator that came out otherwise than its writer's
 _LARGEST = 1 << 48  # of n and m: keeps sizes far from overflow
 _FURTHEST = 1 << 60  # steps from 0 to an origin that is written as a whole number of them
@@ -34,7 +36,8 @@ _DENSE, _STRUCTURED = range(2)
 # Signatures and laws that are written as a number. The list may grow at its end.
 _WORDS = (
     "custom", "one-bit", "exponential", "2-bit", "3-bit", "4-bit", "triangle", "modulo", "gaussian", "folded-gaussian",
-    "adapted-radius", "concentrated-radius", "balanced-radius",
+    "adapted-radius", "concentrated-radius", "balanced-radius", "integer-gaussian", "integer-concentrated",
+    "integer-balanced",
 )  # fmt: skip
 _DITHERS: tuple[Dither, ...] = ("single", "paired")
 
@@ -43,7 +46,12 @@ _held: WeakValueDictionary[bytes, SketchOperator] = WeakValueDictionary()
 
 def sections_of(operator: SketchOperator) -> dict[bytes, bytes]:
     """Return the sections that an operator makes."""
-    found = {OPERATOR: operator.short_fingerprint + _facts(operator), INLINE: _inline(operator)}
+    found = {OPERATOR: operator.short_fingerprint + _facts(operator)}
+    codes = operator.codes
+    if isinstance(codes, RegeneratedCodes):
+        found[RECIPE] = _recipe(codes.recipe)
+    else:
+        found[INLINE] = _inline(operator)
     if operator.feature_names is not None:
         found[NAMES] = b"".join(map(packed.text, operator.feature_names))
     if operator.ranges is not None:
@@ -62,15 +70,14 @@ def operator_of(sections: Mapping[bytes, memoryview]) -> SketchOperator:
 
 
 def _made(own: dict[bytes, bytes]) -> SketchOperator:
-    for tag in (OPERATOR, INLINE):
-        if tag not in own:
-            raise FileError(f"Expected an operator, got a file without its section {tag.decode()}.")
+    if OPERATOR not in own or (INLINE in own) == (RECIPE in own):
+        raise FileError("Expected an operator, section O, and its frequencies, section I or R.")
     cursor = Cursor(own[OPERATOR])
     fingerprint, facts = bytes(cursor.take(_FINGERPRINT)), _read_facts(cursor)
     cursor.end()
     n, m = facts.shape
-    cursor = Cursor(own[INLINE])
-    codes = _read_inline(cursor, n, m)
+    cursor = Cursor(own[RECIPE] if RECIPE in own else own[INLINE])
+    codes = _read_recipe(cursor, n, m) if RECIPE in own else _read_inline(cursor, n, m)
     cursor.end()
     names = ranges = None
     if NAMES in own:
@@ -164,6 +171,43 @@ def _read_inline(cursor: Cursor, n: int, m: int) -> InlineCodes:
         codes = cursor.array("<i2", n * m).reshape(n, m)
     three = cursor.array("u1", 3 * m).reshape(m, 3).astype(np.int32)
     return InlineCodes(codes, three[:, 0] | three[:, 1] << 8 | three[:, 2] << 16)
+
+
+def _recipe(recipe: Recipe) -> bytes:
+    gains, factors = recipe.gains, recipe.factors
+    same = bool((gains == gains[0]).all())
+    parts = [
+        varint((_STRUCTURED if factors is not None else _DENSE) + 2 * recipe.dithered),
+        varint(recipe.octaves) + varint(recipe.degrees) + recipe.seed.to_bytes(8, "little"),
+        varint(same) + (varint(int(gains[0])) if same else packed.whole(gains)),
+    ]
+    if factors is not None:
+        own = bool((factors != 1).any())
+        parts.append(varint(own) + (packed.whole(factors.astype(np.int64)) if own else b""))
+    return b"".join(parts)
+
+
+def _read_recipe(cursor: Cursor, n: int, m: int) -> RegeneratedCodes:
+    kind, octaves, degrees = (cursor.varint() for _ in range(3))
+    seed, structured = int.from_bytes(cursor.take(8), "little"), kind & 1 == _STRUCTURED
+    if m * (1 if structured else n) > MOST_COMPONENTS or n > MOST_FEATURES:
+        raise FileError(f"Expected a recipe of at most {MOST_COMPONENTS} numbers, got one of {n} by {m}.")
+    count = 1 if structured else n
+    gains = np.full(count, cursor.varint()) if cursor.varint() else _as_int64(cursor.whole(count))
+    factors = None
+    if structured:
+        factors = _as_int64(cursor.whole(n)) if cursor.varint() else np.ones(n, np.int64)
+        if (factors >> 16).any():
+            raise FileError("Expected factors of structured frequencies from 1 to 32768.")
+        factors = factors.astype(np.int32)
+    recipe = Recipe(n, m, seed, degrees, gains, octaves, kind >> 1 == 1, factors)
+    return RegeneratedCodes.of(recipe)
+
+
+def _as_int64(numbers: Array) -> npt.NDArray[np.int64]:
+    if numbers.dtype == object:
+        raise FileError("Expected gains and factors of a recipe below 2**31.")
+    return numbers.astype(np.int64)
 
 
 def _is_built_in(signature: Signature) -> bool:

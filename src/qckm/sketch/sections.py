@@ -32,6 +32,7 @@ LEDGER, SUMS, BOUNDS, COLUMNS, PARTS, PRODUCTS = b"L", b"S", b"b", b"c", b"p", b
 _CALLED = {
     operator_sections.INLINE: "frequencies",
     operator_sections.OPERATOR: "operator",
+    operator_sections.RECIPE: "recipe",
     LEDGER: "ledger",
     SUMS: "sums",
     BOUNDS: "bounds",
