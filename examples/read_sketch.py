@@ -34,6 +34,7 @@ WORDS = [
     "folded-gaussian",
 ]
 WORDS += ["adapted-radius", "concentrated-radius", "balanced-radius"]
+WORDS += ["integer-gaussian", "integer-concentrated", "integer-balanced"]
 
 
 def word(data, at):

@@ -20,13 +20,13 @@ LAWS = ("balanced-radius", "integer-balanced")
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--trials", type=int, default=5)
+    arguments.add_argument("--trials", type=int, default=3)
     arguments.add_argument("--rows", type=int, default=20_000)
     chosen = arguments.parse_args()
     results = []
     for name, n_clusters in SETS.items():
         with np.load(FOLDER / f"{name}.npz") as file:
-            rows = file["X"].astype(np.float64)
+            rows = file["features" if name == "mnist_spectral" else "X"].astype(np.float64)
         found: dict[str, list[float]] = {law: [] for law in LAWS}
         for seed in range(chosen.trials):
             X = rows[np.random.default_rng(seed).permutation(len(rows))[: chosen.rows]]

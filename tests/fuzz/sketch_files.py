@@ -25,6 +25,7 @@ def _examples() -> dict[str, bytes]:
         "octaves": draw(3, 12, 1.0, octaves=3, random_state=0),
         "named": draw(2, 5, 1.0, random_state=1, feature_names=["a", "b"], dither="single"),
         "seeded": qckm.SketchOperator.from_seed(3, 9, scale=10.0, seed=7),
+        "recipe": qckm.SketchOperator.draw(3, 9, 10.0, "integer-balanced", random_state=7),
         "structured": draw(40, 20, 5.0, frequencies="structured", random_state=2),
         "far away": draw(1, 1, 1e-9, signature="triangle", origin=[1e12], random_state=3),
         "blocks": draw(2, 600, 1.0, random_state=4),
@@ -108,7 +109,11 @@ def _with_fingerprint(parts: dict[bytes, bytes]) -> bytes:
     content = parts[operator_sections.OPERATOR]
     try:
         facts = operator_sections._read_facts(packed.Cursor(content[8:]))
-        codes = operator_sections._read_inline(packed.Cursor(parts[operator_sections.INLINE]), *facts.shape)
+        codes = (
+            operator_sections._read_recipe(packed.Cursor(parts[operator_sections.RECIPE]), *facts.shape)
+            if operator_sections.RECIPE in parts
+            else operator_sections._read_inline(packed.Cursor(parts[operator_sections.INLINE]), *facts.shape)
+        )
         return qckm.SketchOperator(codes, *facts[1:]).short_fingerprint + content[8:]
     except (QckmError, KeyError, ValueError):
         return content

@@ -153,3 +153,32 @@ def test_bounds_that_contradict_each_other_are_refused(sketch):
     with pytest.raises(FileError, match="not written as the format says"):
         files.loads(changed(sketch, b=ends(-far - 1, far)))
     assert np.isfinite(files.loads(changed(sketch, b=ends(far, far))).bounds[0]).all()  # all rows far out
+
+
+def test_a_recipe_takes_the_place_of_frequencies(rng):
+    op = qckm.SketchOperator.draw(10, 500, 3.0, "integer-balanced", random_state=0)
+    night = op.sketch(rng.normal(size=(1000, 10)))
+    parts, data = parts_of(night), files.dumps(night)
+    assert b"I" not in parts
+    assert len(parts[b"R"]) <= 20
+    assert files.loads(data) == night
+    assert files.dumps(files.loads(data)) == data
+
+
+def test_a_recipe_of_a_few_bytes_makes_no_large_arrays():
+    op = qckm.SketchOperator.draw(3, 10, 1.0, "integer-balanced", random_state=0)
+    facts = parts_of(op.empty())[b"O"]
+    forged = facts[:8] + packed.varint(1 << 20) + packed.varint(1 << 20) + facts[10:]
+    huge = facts[:8] + packed.varint(3) + packed.varint(1 << 40) + facts[10:]
+    for content in (forged, huge):
+        tracemalloc.start()
+        with pytest.raises(FileError):
+            files.loads(changed(op.empty(), O=content))
+        assert tracemalloc.get_traced_memory()[1] < 300e6
+        tracemalloc.stop()
+
+
+def test_a_file_has_frequencies_or_a_recipe_but_not_both(sketch):
+    op = qckm.SketchOperator.draw(3, 10, 1.0, "integer-balanced", random_state=0)
+    with pytest.raises(FileError, match="section I or R"):
+        files.loads(changed(sketch, R=parts_of(op.empty())[b"R"]))

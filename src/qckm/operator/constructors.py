@@ -65,7 +65,9 @@ class ConstructedOperator(Operator):
             The kernel's length s = sqrt(n / E‖ω‖²), in units.
         law : str or Law, default "gaussian"
             "gaussian", "folded-gaussian", "adapted-radius", "balanced-radius" or "concentrated-radius"; or "seeded",
-            much like the last, of a seed that is drawn: see `from_seed`.
+            much like the last, of a seed that is drawn: see `from_seed`. "integer-gaussian", "integer-balanced" and
+            "integer-concentrated" are like those without, made by integers alone, so that a file holds a few bytes in
+            place of the frequencies.
         signature : str, Signature or callable, default "one-bit"
             "exponential" is CKM. A callable must be 2π-periodic, centred and in [−1, 1].
         dither : {"paired", "single"}, default "paired"

@@ -99,11 +99,11 @@ def draw_recipe(request: OperatorRequest, law: Law, arrangement: Arrangement, oc
     else:
         steps = request.usual_steps
     gains = _gains(steps / request.units / request.scale * (TURN / (2 * np.pi)))
-    drawn = _made(Recipe(request.n, octaves * request.m, seed, degrees, gains, octaves, dithered))
-    clipped = (np.abs(drawn.frequency_codes) == CODE_LIMIT).any(axis=0).sum()
+    codes = _made(Recipe(request.n, octaves * request.m, seed, degrees, gains, octaves, dithered))
+    clipped = (np.abs(np.asarray(codes.frequency_codes)) == CODE_LIMIT).any(axis=0).sum()
     if clipped > request.m // ONE_OF:
         raise OperatorError(f"{clipped} frequencies do not fit an int16: use smaller steps, or a larger scale.")
-    return Drawn(drawn, steps)
+    return Drawn(codes, steps)
 
 
 def _structured_recipe(request: OperatorRequest, degrees: int, dithered: bool, seed: int) -> Drawn | None:

@@ -3,8 +3,8 @@
 Laws are radial: a frequency is a direction uniform on the sphere times a radius, ω = R·φ. The scale is the kernel's
 length in data units, the same for every law: s = sqrt(n / E‖ω‖²). A law therefore only has to know how to draw radii
 and what their mean square is; `draw_frequencies` does the rest. One that draws integers itself, as the seeded law does,
-says how. Frequencies of an integer law are made from a recipe (recipe.py): norms and directions much as those of the law
-of the same name, regenerated anywhere.
+says how. Frequencies of an integer law are made from a recipe (recipe.py), with norms and directions much as those of
+the law of the same name.
 """
 
 from __future__ import annotations

@@ -122,7 +122,8 @@ class Recipe(Value):
         spread = normal * int(_root(np.array([(1 << 33) // (9 * self.degrees)], np.uint64))[0]) + 2048 >> 12
         roots = (1 << 16) - (1 << 17) // (9 * self.degrees) + np.where(words >> 31 != 0, -spread, spread)
         roots = np.maximum(_LEAST_ROOT, roots)
-        return roots * _root((roots << 16).astype(np.uint64)).astype(np.int64) >> 16
+        found: Int64s = roots * _root((roots << 16).astype(np.uint64)).astype(np.int64) >> 16
+        return found
 
     def _components(self, start: int, stop: int) -> Int64s:
         """Return components of some frequencies, (stop − start, n), as of `components`."""
@@ -131,7 +132,7 @@ class Recipe(Value):
         words = philox(np.arange(blocks, dtype=np.uint64), of, 0, 0, self.seed)
         # Two halves of a word, the lower first; the first two words are those of norm and dither.
         halves = np.stack([word.astype(np.uint32) for word in words], axis=-1).astype("<u4").view("<u2")
-        drawn = _normal_numbers()[halves.reshape(stop - start, -1)[:, 4 : 4 + self.n]].astype(np.int64)
+        drawn: Int64s = _normal_numbers()[halves.reshape(stop - start, -1)[:, 4 : 4 + self.n]].astype(np.int64)
         lengths = _root((drawn * drawn).sum(axis=1).astype(np.uint64) << np.uint64(14)).astype(np.int64)
         whole = int(_root(np.array([self.n << 40], np.uint64))[0])
         drawn *= (self.norms(start, stop) * whole // lengths)[:, np.newaxis]
@@ -190,7 +191,8 @@ def _normal_numbers() -> npt.NDArray[np.int16]:
     edges, halves = quantiles(), np.arange(1 << 16)
     cells, places = halves >> 7 & CELLS - 1, 2 * (halves & 127) + 1
     sizes = 2 * (edges[cells] + ((edges[cells + 1] - edges[cells]) * places >> 8)) + 1
-    return np.where(halves >> 15 != 0, -sizes, sizes).astype(np.int16)
+    found: npt.NDArray[np.int16] = np.where(halves >> 15 != 0, -sizes, sizes).astype(np.int16)
+    return found
 
 
 def _root(squares: Uint64s) -> Uint64s:

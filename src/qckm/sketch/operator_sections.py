@@ -1,8 +1,8 @@
 """The sections of a file that hold its operator (file-format.md).
 
-One says what is common to all operators. Frequencies and dither have a section of their own, of one kind or another:
-a recipe that they are made from again, or inline, every number of them. Files of one operator are mostly read one after the other: it is made once for all of them
-that are held.
+One says what is common to all operators. Frequencies and dither have a section of their own: a recipe that they are
+made from again, or inline, every number of them. Files of one operator are mostly read one after the other: it is made
+once for all of them that are held.
 """
 
 from __future__ import annotations
@@ -196,10 +196,10 @@ def _read_recipe(cursor: Cursor, n: int, m: int) -> RegeneratedCodes:
     gains = np.full(count, cursor.varint()) if cursor.varint() else _as_int64(cursor.whole(count))
     factors = None
     if structured:
-        factors = _as_int64(cursor.whole(n)) if cursor.varint() else np.ones(n, np.int64)
-        if (factors >> 16).any():
+        wide = _as_int64(cursor.whole(n)) if cursor.varint() else np.ones(n, np.int64)
+        if (wide >> 16).any():
             raise FileError("Expected factors of structured frequencies from 1 to 32768.")
-        factors = factors.astype(np.int32)
+        factors = wide.astype(np.int32)
     recipe = Recipe(n, m, seed, degrees, gains, octaves, kind >> 1 == 1, factors)
     return RegeneratedCodes.of(recipe)
 
