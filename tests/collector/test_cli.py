@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -63,6 +64,8 @@ def test_devices_get_numbers_and_keys(words):
         f"77,own,{'00' * 16}\n"
     )
     assert words("collect", "device", "add", "hall/press-1")[0] == 1
+    assert words("collect", "device", "add", "secret", "-o", "keys.csv")[0] == 0
+    assert Path("keys.csv").stat().st_mode & 0o77 == 0
     assert words("collect", "device", "revoke", 77)[0] == 0
     listed = json.loads(words("collect", "device", "list", "--json")[1])["rows"]
     assert [row["number"] for row in listed if row["revoked"]] == [77]

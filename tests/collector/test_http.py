@@ -1,5 +1,6 @@
 """A collector behind HTTP: who may do what, what is refused, and that every acknowledgement is in the store."""
 
+import contextlib
 import io
 import json
 import socket
@@ -373,6 +374,28 @@ def test_who_fails_too_often_is_not_listened_to(tmp_path):
         statuses = [call("GET", f"{url}/v1/sketch", "qckm_x_y")[0] for _ in range(20)]
         assert statuses[0] == 401
         assert statuses[-1] == 429
+
+
+def test_connections_that_ask_nothing_make_room_for_those_that_do(tmp_path, monkeypatch):
+    monkeypatch.setattr("qckm.collector.server._MOST_REQUESTS", 40)
+    monkeypatch.setattr("qckm.collector.server._MOST_CONNECTIONS", 20)
+    db = new_store(tmp_path)
+    token = senders.create_token(db, "reader", ["read"], [], 0)
+    db.close()
+    with running(tmp_path) as url, contextlib.ExitStack() as lines:
+        address = (urlsplit(url).hostname, urlsplit(url).port)
+        for number in range(80):
+            line = lines.enter_context(socket.create_connection(address))
+            line.sendall(b"GET /v1/sketch HTTP/1.1\r\nHost: " if number % 2 else b"")
+        assert call("GET", f"{url}/v1/sketch", token)[0] == 200
+
+
+def test_headers_without_end_are_not_kept(url):
+    with socket.create_connection((urlsplit(url).hostname, urlsplit(url).port), timeout=30) as line:
+        line.sendall(b"GET / HTTP/1.1\r\nX: ")
+        with pytest.raises(OSError):  # it hangs up
+            line.sendall(bytes([97]) * (64 << 20))
+    assert call("GET", f"{url}/healthz")[0] == 200
 
 
 def test_another_operator_or_other_groups_need_another_store(place, tokens):

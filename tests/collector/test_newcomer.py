@@ -15,7 +15,7 @@ import pytest
 
 from collector.fleet import free_port
 
-pytestmark = pytest.mark.peer
+pytestmark = [pytest.mark.peer, pytest.mark.timeout(400)]
 PAGE = Path(__file__).parents[2] / "docs" / "collector.md"
 
 
@@ -47,7 +47,7 @@ def test_five_commands_lead_to_a_page_with_a_live_fleet(tmp_path):
         url, token = address.groups()
         words = [*shlex.split(simulate), "--url", url]  # the test's port is not the usual one
         fleet = subprocess.Popen(words, cwd=tmp_path, env=env, stderr=subprocess.DEVNULL)
-        until, seen = time.monotonic() + 120, set()
+        until, seen = time.monotonic() + 300, set()
         while len(seen) < 3:  # the number of rows grows by itself
             assert time.monotonic() < until
             time.sleep(1)

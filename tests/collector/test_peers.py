@@ -3,6 +3,7 @@
 import struct
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import paho.mqtt.client as paho
@@ -16,6 +17,7 @@ from qckm.collector import checking, schema, senders, sums, upkeep
 from qckm.collector.counting import count_messages
 from qckm.collector.database import Database
 from qckm.collector.mqtt import Broker
+from qckm.collector.refusals import Unavailable
 from qckm.collector.schema import TABLES
 from qckm.collector.settings import DAY
 from qckm.collector.sums import Asked
@@ -243,3 +245,32 @@ def test_what_came_while_no_collector_was_there_is_counted_later(mosquitto, tmp_
         while files.loads(call("GET", f"{url}/v1/sketch", token)[1]).count < 1000:
             assert time.monotonic() < until
             time.sleep(0.1)
+
+
+def test_what_a_stranger_sends_while_the_store_is_away_holds_nobody_up(mosquitto, tmp_path, monkeypatch):
+    devices, token = prepared(tmp_path, 1)
+    broker = Broker.parse(mosquitto.url.replace("fleet", "strangers"))
+    looks = []
+
+    async def look_again(service):
+        looks.append(None)
+        if len(looks) == 1:
+            raise Unavailable("away")
+        return False
+
+    monkeypatch.setattr("qckm.collector.service.Service.look_again", look_again)
+    with running(tmp_path, DEFAULT, broker=broker) as url:
+        time.sleep(0.5)
+        client = paho.Client(CallbackAPIVersion.VERSION2)
+        client.connect("127.0.0.1", mosquitto.port)
+        client.loop_start()
+        stranger = replace(devices[0], number=4000)
+        sent = message(stranger, 0, rows_of(0)) + message(devices[0], 0, rows_of(1))
+        client.publish("strangers/messages", sent, qos=1).wait_for_publish(10)
+        client.disconnect()
+        client.loop_stop()
+        until = time.monotonic() + 20
+        while files.loads(call("GET", f"{url}/v1/sketch", token)[1]).count < 100:
+            assert time.monotonic() < until
+            time.sleep(0.1)
+    assert len(looks) == 2

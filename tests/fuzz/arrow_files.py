@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from fuzz.mutations import mutate_bytes, mutate_in_place
-from fuzz.reading import MOST_ROWS, check_rows, dice_of, numbers_of, outcome_of, pipe_of, require_same
+from fuzz.reading import MOST_ROWS, TEXT, check_rows, dice_of, is_text, numbers_of, outcome_of, pipe_of, require_same
 from qckm.sources.ipc import open_arrow_stream
 
 _RNG = np.random.default_rng(0)
@@ -93,21 +93,24 @@ def _changed(messages: list[bytes], rng: random.Random) -> list[bytes]:
     return messages
 
 
-def check(data: bytes, folder: Path) -> None:
+def check(data: bytes, folder: Path) -> str | None:
     """Read; what loads is what pyarrow makes of it, and what comes through a pipe; no more than the bytes can hold."""
     dice = dice_of(data)
     path = folder / "rows.arrow"
     path.write_bytes(data)
     source, rows = check_rows(path, dice)
+    if is_text(source):
+        return TEXT
     if data.startswith(_MARK):
         label = str(path)
         _, names, through_pipe, words = outcome_of(lambda: open_arrow_stream(pipe_of(data, dice), label))
         if not words:
             require_same(through_pipe[:, [names.index(name) for name in source.selection.names]], rows)
     if len(rows) > MOST_ROWS:
-        return
+        return None
     open_ = pa.ipc.open_stream if data.startswith(_MARK) else pa.ipc.open_file
     places = [open_(io.BytesIO(data)).schema.names.index(name) for name in source.selection.names]
     table = open_(io.BytesIO(data), options=pa.ipc.IpcReadOptions(included_fields=places)).read_all()
     expected = [numbers_of(table.column(name)) for name in source.selection.names]
     require_same(rows, np.stack(expected, axis=1).reshape(rows.shape))
+    return None

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from fuzz.mutations import NUMBERS, mutate_bytes
-from fuzz.reading import check_rows, dice_of, require_same
+from fuzz.reading import TEXT, check_rows, dice_of, is_text, require_same
 
 _ROWS = np.random.default_rng(0).normal(size=(30, 3))
 _PREFIX = 10  # magic, version, and the length of the header
@@ -95,13 +95,16 @@ def _with_other_header(data: bytes, rng: random.Random) -> bytes:
     return data[:6] + version + padded + data[_PREFIX + size :]
 
 
-def check(data: bytes, folder: Path) -> None:
+def check(data: bytes, folder: Path) -> str | None:
     """Read; what loads is what NumPy loads."""
     path = folder / "rows.npy"
     path.write_bytes(data)
     source, rows = check_rows(path, dice_of(data))
+    if is_text(source):
+        return TEXT
     array = np.load(io.BytesIO(data), allow_pickle=False)
     if hasattr(array, "files"):
         array = array[array.files[0]]
     with np.errstate(all="ignore"):
         require_same(rows, array[:, [int(name) for name in source.selection.names]].astype(np.float64))
+    return None

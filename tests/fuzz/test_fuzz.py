@@ -1,6 +1,7 @@
 """A short `make fuzz` with a seed that is new every time, and whether fuzzing would find anything at all."""
 
 import csv
+import importlib
 import os
 from collections import Counter
 
@@ -42,6 +43,11 @@ def test_faults_that_were_planted_are_found_each_under_its_number(tmp_path, caps
 def test_a_fuzzer_that_fails_itself_is_no_finding(tmp_path):
     with pytest.raises(RuntimeError, match="fuzzers themselves fail"):
         fuzz(["no_such_target"], 1, 10, jobs=1, kept=tmp_path)
+
+
+@pytest.mark.parametrize("target", ["numpy_files", "parquet_files", "arrow_files"])
+def test_what_is_so_damaged_that_it_is_text_is_not_compared_with_what_it_was(target, tmp_path):
+    assert importlib.import_module(f"fuzz.{target}").check(b"f", tmp_path) == "text"
 
 
 def test_counts_are_kept(tmp_path, monkeypatch):

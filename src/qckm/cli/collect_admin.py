@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import time
+from pathlib import Path
 from typing import Any
 
 import click
@@ -135,6 +136,8 @@ def add_devices(
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["number", "name", "key"])
     writer.writerows([each.number, each.name, each.key.hex()] for each in made)
+    if output not in (None, "-"):
+        Path(output).touch(0o600)  # whoever reads it can sign as the devices
     write_bytes(output or "-", text.getvalue().encode())
     console.say(f"{len(made)} device(s) registered")
 
@@ -242,8 +245,8 @@ def restore(file: str, store: str, console: Console) -> None:
 
 @click.command("simulate")
 @click.option("--url", default="http://127.0.0.1:8321", show_default=True, help="The collector.")
-@click.option("--devices", type=click.IntRange(0, 100_000), default=300, show_default=True)
-@click.option("--shops", type=click.IntRange(0, 1000), default=12, show_default=True)
+@click.option("--devices", type=click.IntRange(0, 100_000), default=1000, show_default=True)
+@click.option("--shops", type=click.IntRange(0, 1000), default=40, show_default=True)
 @click.option("--days", type=click.IntRange(0, 6), default=6, show_default=True, help="Of the past, sent first.")
 @click.option("--seconds", type=click.FloatRange(0), help="Then live for so long. [default: until Ctrl-C]")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)

@@ -88,11 +88,11 @@ class Database:
         if self.is_postgresql:
             self._run(f"LOCK TABLE {', '.join(tables)} IN SHARE ROW EXCLUSIVE MODE")
 
-    def stream(self, sql: str, most: int) -> Iterator[list[Row]]:
+    def stream(self, sql: str, most: int, values: Sequence[Any] = ()) -> Iterator[list[Row]]:
         """Yield what a query gives in pieces, within a transaction: it may be more than fits in memory."""
         with self._errors():
             cursor = self._open().cursor("stream") if self.is_postgresql else self._open().cursor()
-            cursor.execute(sql)
+            cursor.execute(self._dialect(sql), values)
             while piece := cursor.fetchmany(most):
                 yield piece
             cursor.close()

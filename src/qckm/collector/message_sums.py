@@ -13,6 +13,7 @@ from qckm.collector.database import Database
 
 Vector = npt.NDArray[np.int64]
 Key = tuple[Any, ...]
+_PIECE = 500  # sums that are read at a time
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,17 @@ class Table:
         rows = db.rows(f"SELECT {columns} FROM {self.name} WHERE {where} ORDER BY {', '.join(self.keys)}", values)
         at = len(self.keys)
         return {row[:at]: np.concatenate([np.array(row[at:-1], np.int64), _integers(row[-1])]) for row in rows}
+
+    def total(self, db: Database, where: str, values: Sequence[Any]) -> Vector | None:
+        """Return what the sums that meet a condition add up to, if there are any; they need not fit in memory."""
+        total: Vector | None = None
+        for piece in db.stream(
+            f"SELECT {', '.join(self.counts)}, total FROM {self.name} WHERE {where}", _PIECE, values
+        ):
+            counts = np.sum([row[:-1] for row in piece], axis=0, dtype=np.int64)
+            added = np.concatenate([counts, np.sum([_integers(row[-1]) for row in piece], axis=0)])
+            total = added if total is None else total + added
+        return total
 
     def take(self, db: Database, where: str, values: Sequence[Any]) -> dict[Key, Vector]:
         """Return the sums that meet a condition, and remove them; the caller has locked the table."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,19 +57,17 @@ class Arrival:
         return f"device {self.device}, boot {self.boot}, sequence {self.sequence}"
 
 
-def split(data: memoryview) -> list[memoryview | Refused]:
-    """Return the messages that follow one another in some bytes; behind damage there are none."""
-    found: list[memoryview | Refused] = []
+def split(data: memoryview) -> Iterator[memoryview | Refused]:
+    """Yield the messages that follow one another in some bytes; behind damage there are none."""
     while data:
         try:
             size = signed.size_of(data)
         except MessageError as error:
             reason = Reason.UNSIGNED if data[:3] == wire.MAGIC + bytes([wire.VERSION]) else Reason.DAMAGED
-            found.append(Refused(reason, f"{error} What follows is not read."))
-            break
-        found.append(data[:size])
+            yield Refused(reason, f"{error} What follows is not read.")
+            return
+        yield data[:size]
         data = data[size:]
-    return found
 
 
 def check(

@@ -13,8 +13,10 @@ import os
 import socket
 import struct
 from collections import defaultdict
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from paho.mqtt.client import Client, MQTTMessage, MQTTv5
@@ -28,6 +30,7 @@ from qckm.collector.service import Service
 from qckm.errors import CollectorError
 
 log = logging.getLogger("qckm.collector")
+T = TypeVar("T")
 ACK = struct.Struct("<IIB")
 PASSWORD = "QCKM_MQTT_PASSWORD"
 # Messages that the broker may send before one is acknowledged.
@@ -151,21 +154,8 @@ class Subscriber:
                     log.exception("a fault in what came from the broker")
 
     async def _count(self, batch: list[tuple[int, MQTTMessage]]) -> None:
-        checked: list[Arrival | Refused] = []
-        for _, message in batch:
-            if len(message.payload) > self.service.settings.most_body:
-                refused = Refused(Reason.TOO_LARGE, f"Expected at most {self.service.settings.most_body} bytes.")
-                self.service.note_refusal(refused, "broker")
-                checked.append(refused)
-            else:
-                checked += await self.service.check_messages(message.payload, "broker")
-        while True:
-            try:
-                results = await self.service.count(checked)
-                break
-            except Unavailable as error:
-                log.warning("unavailable", extra={"error": str(error), "messages": len(checked)})
-                await asyncio.sleep(1)
+        checked = await self._check(batch)
+        results = await _until_available(lambda: self.service.count(checked))
         for line, message in batch:
             if line == self._line:  # of an earlier connection, the broker sends it again under another number
                 self._client.ack(message.mid, message.qos)
@@ -175,3 +165,26 @@ class Subscriber:
                 told[arrival.device] += ACK.pack(arrival.boot, arrival.sequence, isinstance(result, Refused))
         for device, acks in told.items():
             self._client.publish(f"{self.broker.topic}/acks/{device}", bytes(acks), qos=0)
+
+    async def _check(self, batch: list[tuple[int, MQTTMessage]]) -> list[Arrival | Refused]:
+        checked: list[Arrival | Refused] = []
+        for _, message in batch:
+            if len(message.payload) > self.service.settings.most_body:
+                refused = Refused(Reason.TOO_LARGE, f"Expected at most {self.service.settings.most_body} bytes.")
+                self.service.note_refusal(refused, "broker")
+                checked.append(refused)
+            else:
+                # A stranger may have been made known meanwhile: that, too, is asked of the store.
+                check = partial(self.service.check_messages, message.payload, "broker")
+                checked += await _until_available(check)
+        return checked
+
+
+async def _until_available(work: Callable[[], Awaitable[T]]) -> T:
+    """Do something until the store is there: what is taken and not counted, the broker would hold for ever."""
+    while True:
+        try:
+            return await work()
+        except Unavailable as error:
+            log.warning("unavailable", extra={"error": str(error)})
+            await asyncio.sleep(1)

@@ -47,6 +47,7 @@ def overview(db: Database, operator: SketchOperator, settings: Settings) -> dict
         "groups": _groups(db, settings, now),
         "quiet": _quiet_devices(db, now),
         "parts": _last_parts(db),
+        "refused": int((db.one("SELECT coalesce(sum(times), 0) FROM refusals") or (0,))[0]),
         "refusals": _refusals(db),
         "drifts": _drifts(db, now),
         "clusters": _clusters(db),
@@ -71,7 +72,8 @@ def _rows_over_time(cells: dict[Any, int], begin: int, span: int) -> list[dict[s
 
 def _groups(db: Database, settings: Settings, now: int) -> list[dict[str, Any]]:
     """Return what is known of each group: its devices, those seen within an hour, its parts, its rows."""
-    empty = {"devices": 0, "active": 0, "missing": 0, "repeated": 0, "parts": 0, "rows": 0, "last_seen": None}
+    counts = ("devices", "active", "missing", "repeated", "refused", "parts", "rows")
+    empty: dict[str, Any] = {**dict.fromkeys(counts, 0), "last_seen": None}
     found: defaultdict[str, dict[str, Any]] = defaultdict(lambda: dict(empty))
     missing: dict[int, int] = dict(db.rows("SELECT device, sum(top + 1 - messages) FROM boots GROUP BY device"))
     for number, name, last_seen, repeated in db.rows(
@@ -91,6 +93,10 @@ def _groups(db: Database, settings: Settings, now: int) -> list[dict[str, Any]]:
     for table in ("part_sums", "device_sums"):
         for name, rows in db.rows(f"SELECT grp, sum(rows) FROM {table} GROUP BY grp"):
             found[name]["rows"] += int(rows)
+    for sender, times in db.rows("SELECT sender, sum(times) FROM refusals GROUP BY sender"):
+        group_name = group_of(sender, settings.group_depth)
+        if group_name in found:  # others are relays and strangers
+            found[group_name]["refused"] += int(times)
     return [{"name": name, **facts} for name, facts in sorted(found.items())][:_MOST_GROUPS]
 
 

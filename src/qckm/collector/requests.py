@@ -102,7 +102,7 @@ def flag(request: Request, name: str) -> bool:
 def whole(request: Request, name: str, default: int) -> int:
     """Return a parameter that is a whole number."""
     value = request.query_params.get(name, str(default))
-    if not value.isdigit() or len(value) > 9:
+    if not (value.isascii() and value.isdigit()) or len(value) > 9:
         raise Refused(Reason.BAD_REQUEST, f"Expected {name} to be a whole number, got {value!r:.40}.")
     return int(value)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Route
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from qckm.collector import overview, reading_api, sending_api
 from qckm.collector.mqtt import Broker, Subscriber
@@ -20,6 +22,10 @@ from qckm.collector.service import Service
 from qckm.collector.watching import watch
 
 log = logging.getLogger("qckm.collector")
+# Requests at a time: beyond, they are answered with 503. Connections: beyond, silent ones are closed.
+_MOST_REQUESTS, _MOST_CONNECTIONS = 1000, 500
+# Bytes of a connection that no request waits for: headers without end, the rest of a body that was refused.
+_MOST_UNASKED = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -69,17 +75,51 @@ def make_server(service: Service, address: Address, broker: Broker | None = None
         app,
         host=address.host,
         port=address.port,
+        http=Connection,
         log_config=None,
         access_log=False,
         server_header=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=10,
-        limit_concurrency=1000,
-        h11_max_incomplete_event_size=64 << 10,
+        limit_concurrency=_MOST_REQUESTS,
         **options,
     )
     server = app.state.server = uvicorn.Server(config)
     return server
+
+
+class Connection(HttpToolsProtocol):  # type: ignore[misc]
+    """One that makes room for others: where there are too many, whoever has asked nothing for longest has to go.
+
+    Otherwise anybody could open a thousand, send half a request now and then, and keep all others out.
+    """
+
+    def connection_made(self, transport: Any) -> None:
+        """Take one more, and close another one if need be."""
+        super().connection_made(transport)
+        self.asked, self.unasked = time.monotonic(), 0
+        if len(self.connections) > _MOST_CONNECTIONS:
+            silent = [each for each in self.connections if each.is_silent and each is not self]
+            if silent:
+                min(silent, key=lambda each: each.asked).transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what has come; httptools would keep headers of any length."""
+        super().data_received(data)
+        if self.is_silent:
+            self.unasked += len(data)
+            if self.unasked > _MOST_UNASKED:
+                self.transport.close()
+
+    def on_headers_complete(self) -> None:
+        """Note that a whole request has come; what comes byte by byte does not count."""
+        self.asked, self.unasked = time.monotonic(), 0
+        super().on_headers_complete()
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether no request waits for its answer."""
+        return self.cycle is None or self.cycle.response_complete
 
 
 def make_app(service: Service, lifespan: Any = None) -> Starlette:

@@ -12,7 +12,7 @@ import numpy as np
 
 from qckm.collector import schema
 from qckm.collector.database import Database
-from qckm.collector.message_sums import DEVICES, REPORTS, TABLES, Key, Vector
+from qckm.collector.message_sums import DEVICES, REPORTS, TABLES, Vector
 from qckm.collector.refusals import Reason, Refused
 from qckm.collector.settings import Settings
 from qckm.collector.windows import OF_CELL, Cell, parse_time, require_name, show_time
@@ -23,6 +23,7 @@ from qckm.sketch.bounds import unknown
 from qckm.sketch.ledger import Ledger
 
 _FOREVER = 1 << 62
+_PIECE = 500  # sketches that are read at a time
 
 
 @dataclass(frozen=True)
@@ -76,15 +77,16 @@ def sketch_of(db: Database, operator: SketchOperator, asked: Asked) -> Sketch:
     require_whole(db, asked)
     where, values = asked.where
     total = operator.empty()
-    for (data,) in db.rows(f"SELECT sketch FROM part_sums WHERE {where} ORDER BY grp, start, span", values):
-        total = total + files.loads(bytes(data))
-    return total + _of_messages(operator, DEVICES.read(db, where, values))
+    for piece in db.stream(f"SELECT sketch FROM part_sums WHERE {where}", _PIECE, values):
+        for (data,) in piece:
+            total = total + files.loads(bytes(data))
+    return total + _of_messages(operator, DEVICES.total(db, where, values))
 
 
-def _of_messages(operator: SketchOperator, sums: dict[Key, Vector]) -> Sketch:
-    if not sums:
+def _of_messages(operator: SketchOperator, total: Vector | None) -> Sketch:
+    if total is None:
         return operator.empty()
-    rows, saturated, *_ = total = np.sum(list(sums.values()), axis=0)
+    rows, saturated = total[:2]
     return Sketch(operator, total[2:], int(rows), int(saturated), unknown(operator.n_features))
 
 
@@ -121,7 +123,7 @@ def sketch_of_cell(db: Database, operator: SketchOperator, cell: Cell) -> Sketch
     """Return the sum of one window of one group, and of nothing below it."""
     found = db.one(f"SELECT sketch FROM part_sums WHERE {OF_CELL}", cell)
     of_parts = operator.empty() if found is None else files.loads(bytes(found[0]))
-    return of_parts + _of_messages(operator, DEVICES.read(db, OF_CELL, cell))
+    return of_parts + _of_messages(operator, DEVICES.total(db, OF_CELL, cell))
 
 
 # What may be said of a release, as in `qckm.privacy.release`.

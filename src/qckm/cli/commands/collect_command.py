@@ -108,6 +108,7 @@ def command(
 
 def _require_extra() -> None:
     try:
+        import httptools  # noqa: F401
         import paho.mqtt  # noqa: F401
         import prometheus_client  # noqa: F401
         import starlette  # noqa: F401

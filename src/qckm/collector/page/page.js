@@ -39,10 +39,9 @@ function table(columns, rows) {
 }
 
 function showNumbers(found) {
-  const { groups, rows, drifts, refusals } = found;
+  const { groups, rows, drifts, refused } = found;
   const devices = groups.reduce((sum, group) => sum + group.devices, 0), active = groups.reduce((sum, group) => sum + group.active, 0);
   const missing = groups.reduce((sum, group) => sum + group.missing, 0);
-  const refused = refusals.reduce((sum, refusal) => sum + refusal.times, 0);
   const lastDrift = drifts.filter((drift) => drift.drifted).at(-1);
   const rate = before && found.now > before.now ? Math.max(0, (rows - before.rows) / (found.now - before.now)) : null;
   const numbers = [
@@ -115,10 +114,10 @@ function shareChart(windows, names, width) {
 
 function showSenders(found) {
   const wanted = $("filter").value.toLowerCase();
-  const refused = {};
-  for (const refusal of found.refusals) refused[refusal.sender.split("/")[0]] = (refused[refusal.sender.split("/")[0]] || 0) + refusal.times;
-  const rows = found.groups.filter((group) => group.name.toLowerCase().includes(wanted)).map((group) => ({ ...group, refused: refused[group.name] || 0, lag: ago(group.last_seen, found.now) }));
-  rows.sort((a, b) => (order.down ? -1 : 1) * (order.column === "name" ? a.name.localeCompare(b.name) : (a[order.column] || 0) - (b[order.column] || 0)) || a.name.localeCompare(b.name));
+  const rows = found.groups.filter((group) => group.name.toLowerCase().includes(wanted)).map((group) => ({ ...group, lag: ago(group.last_seen, found.now) }));
+  // By minutes, not seconds: lines that change places all the time cannot be read.
+  const value = (row) => Math.floor((row[order.column] || 0) / (order.column === "last_seen" ? 60 : 1));
+  rows.sort((a, b) => (order.down ? -1 : 1) * (order.column === "name" ? a.name.localeCompare(b.name) : value(a) - value(b)) || a.name.localeCompare(b.name));
   const number = (name) => ({ number: true, sort: name, value: (row) => (row[name] ? count.format(row[name]) : make("span", { class: "soft" }, "–")) });
   const columns = [
     { name: "group", sort: "name", value: (row) => row.name, kind: () => "nowrap" },
