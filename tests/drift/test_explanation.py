@@ -72,7 +72,7 @@ def test_clusters_may_be_decoded_or_a_model(op):
     a, b = sketch(op, 0), sketch(op, 1, shares=np.array([0.1, 0.3, 0.2, 0.4]))
     found = qckm.compare(a, b, clusters=4)
     assert {cause.cluster for cause in found.explanation.causes} >= {0, 3}
-    model = qckm.Model.of(CLUSTERS, op)
+    model = CLUSTERS.to_model()
     assert qckm.compare(a, b, clusters=model).weight_changes[3] == pytest.approx(0.3, abs=0.03)
 
 
