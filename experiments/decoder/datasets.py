@@ -174,6 +174,32 @@ def unlike_columns(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndar
     return gaussians(n, n_clusters, rng) * np.geomspace(1, 100, n)
 
 
+def pareto(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw clusters that are stretched by a factor of infinite variance, row by row."""
+    return gaussians(n, n_clusters, rng, 100_000) * (1 + rng.pareto(2, size=(100_000, 1)))
+
+
+def student(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw clusters of Student's distribution with two degrees of freedom."""
+    centers = 3 * rng.normal(size=(n_clusters, n))
+    return centers[rng.integers(n_clusters, size=100_000)] + rng.standard_t(2, size=(100_000, n))
+
+
+def one_far_away(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw clusters, and one row a thousand deviations away."""
+    rows = gaussians(n, n_clusters, rng, 100_000)
+    rows[7] = 3000
+    return rows
+
+
+def heavy_lognormal(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw one lognormal crowd with σ = 1.5."""
+    return np.exp(1.5 * rng.normal(size=(100_000, n)))
+
+
+# Of these rows, a few make up the SSE.
+HEAVY = (pareto, student, one_far_away, heavy_lognormal)
+
 # Data that none of the decoder's numbers was chosen on: columns and K.
 STRANGERS = {
     iris: (4, 5), wine: (13, 6), breast_cancer: (6, 8), digits: (10, 10), diabetes: (10, 6), swiss_roll: (3, 10),
@@ -186,7 +212,7 @@ SYNTHETIC: dict[str, Callable[[int, int, np.random.Generator], np.ndarray]] = {
     function.__name__: function
     for function in (
         two_clusters, corners, gaussians, unequal_weights, unequal_widths, elongated, many_gaussians, far_apart,
-        no_clusters, *STRANGERS,
+        no_clusters, *STRANGERS, *HEAVY,
     )
 }  # fmt: skip
 

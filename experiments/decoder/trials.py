@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
+import os
 import time
 import warnings
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, fields
 from functools import cache, lru_cache
 from pathlib import Path
@@ -19,17 +20,21 @@ from threadpoolctl import threadpool_limits
 import qckm
 from decoder import datasets
 from qckm.common.random import spawn
-from qckm.planning.pilot import PILOT_ROWS, choose_pilot_size
-from qckm.planning.sampling import draw_pilot
+from qckm.planning.pilot import PILOT_ROWS, pilot_of
 from qckm.planning.scale import Settings, choose_settings
 
-RESULTS = Path(__file__).parent / "results"
+# Elsewhere for development, whose seeds are not reported.
+RESULTS = Path(os.environ.get("QCKM_RESULTS", Path(__file__).parent / "results"))
 SUCCESS = 1.2
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What is tried: `ratio` is m/(nK); `radians`, where not 0, replaces rms ‖ω‖ times the clusters' deviation."""
+    """What is tried: `ratio` is m/(nK); `radians`, where not 0, replaces rms ‖ω‖ times the clusters' deviation.
+
+    `scale` multiplies the scale that the pilot suggests. `order` is "shuffled" for `fit`, "file" for a stream whose
+    first rows are the pilot, or a name of MISLEADING: the rows to decode with.
+    """
 
     data: str
     n: int
@@ -39,6 +44,7 @@ class Trial:
     init: str = "sketch"
     radians: float = 0.0
     order: str = "shuffled"
+    scale: float = 1.0
     seed: int = 0
 
 
@@ -55,25 +61,29 @@ class Outcome:
     seconds: float
     estimate: float  # of the SSE by the decoder, over the SSE
     error: float  # of that estimate, as the decoder says, over the SSE
+    excess: float  # the decoder's own expectation of sse − 1 …
+    excess_high: float  # … and its upper 90 % limit
 
 
-def run(name: str, trials: Iterable[Trial], jobs: int) -> list[tuple[Trial, Outcome]]:
-    """Run the trials that results/NAME.csv does not hold yet, and return all of them."""
-    trials = list(trials)
-    path = RESULTS / f"{name}.csv"
-    known = dict(read(path)) if path.exists() else {}
-    missing = [trial for trial in trials if trial not in known]
+def run(tables: dict[str, list[Trial]], jobs: int) -> dict[str, list[tuple[Trial, Outcome]]]:
+    """Run the trials of tables that results/NAME.csv do not hold yet, all in one go, and return all of them."""
+    paths = {name: RESULTS / f"{name}.csv" for name in tables}
+    known = {name: dict(read(path)) if path.exists() else {} for name, path in paths.items()}
+    missing = [(name, trial) for name, trials in tables.items() for trial in trials if trial not in known[name]]
+    missing.sort(key=lambda one: -(one[1].n ** 2) * one[1].K * one[1].ratio)  # what takes longest comes first
     header = [field.name for field in (*fields(Trial), *fields(Outcome))]
     RESULTS.mkdir(exist_ok=True)
-    with path.open("a", newline="") as file, ProcessPoolExecutor(jobs) as pool:
-        writer = csv.writer(file, lineterminator="\n")
-        if not file.tell():
-            writer.writerow(header)
-        for trial, outcome in zip(missing, pool.map(_try, missing), strict=True):
-            known[trial] = outcome
-            writer.writerow([*asdict(trial).values(), *(_short(value) for value in asdict(outcome).values())])
-            file.flush()
-    return [(trial, known[trial]) for trial in trials]
+    with ProcessPoolExecutor(jobs) as pool:
+        running = {pool.submit(_try, trial): (name, trial) for name, trial in missing}
+        for future in as_completed(running):
+            name, trial = running[future]
+            known[name][trial] = outcome = future.result()
+            with paths[name].open("a", newline="") as file:
+                writer = csv.writer(file, lineterminator="\n")
+                if not file.tell():
+                    writer.writerow(header)
+                writer.writerow([*asdict(trial).values(), *(_short(value) for value in asdict(outcome).values())])
+    return {name: [(trial, known[name][trial]) for trial in trials] for name, trials in tables.items()}
 
 
 def _try(trial: Trial) -> Outcome:
@@ -86,24 +96,31 @@ def _try(trial: Trial) -> Outcome:
             least = _best_of_real(trial.data, trial.K)
         m = int(np.ceil(trial.ratio * rows.shape[1] * trial.K))
         settings = _settings(rows, trial)
+        wanted: float | str = settings.scale / trial.radians if trial.radians else "auto"
+        if trial.scale != 1:
+            wanted = _settings(rows, trial, default=True).scale * trial.scale
         km = qckm.CompressiveKMeans(
             trial.K,
             signature=trial.signature,
             n_frequencies=m,
-            scale=settings.scale / trial.radians if trial.radians else "auto",
+            scale=wanted,
             init=trial.init,
             compute_labels=False,
             random_state=trial.seed,
         )
-        if trial.order == "shuffled":  # as `fit` does, but for the decoding, which is timed
-            km.n_features_in_ = rows.shape[1]
-            operator, hints, seed = km._prepare(lambda rng: draw_pilot(rows, None, rng, choose_pilot_size(trial.K)))
-            km._adopt(operator.sketch(rows), hints, seed)
-        else:  # a stream, whose first rows are the pilot
+        if trial.order == "file":  # a stream, whose first rows are the pilot
             for start in range(0, len(rows), PILOT_ROWS):
                 km.partial_fit(rows[start : start + PILOT_ROWS])
-        began = time.perf_counter()
-        centers = km.cluster_centers_
+            began = time.perf_counter()
+            centers = km.cluster_centers_
+        elif trial.order in MISLEADING:
+            sketch = km.fit(rows).operator_.sketch(rows)
+            began = time.perf_counter()
+            km.fit_sketch(sketch, rows=MISLEADING[trial.order](rows))
+            centers = km.cluster_centers_
+        else:
+            began = time.perf_counter()
+            centers = km.fit(rows).cluster_centers_
         seconds = time.perf_counter() - began
         found = sse(rows, centers)
         nearest = pairwise_distances_argmin_min(rows, centers)[0] if labels is not None else None
@@ -117,21 +134,32 @@ def _try(trial: Trial) -> Outcome:
         seconds=seconds,
         estimate=km.inertia_estimate_ / found,
         error=km.inertia_error_ / found,
+        excess=km.excess_,
+        excess_high=km.excess_high_,
     )
 
 
-def _settings(rows: np.ndarray, trial: Trial) -> Settings:
-    """Return what the pilot that CompressiveKMeans draws for this seed suggests, at a radian a cluster's deviation."""
-    (for_pilot, *_) = spawn(trial.seed, 3)
-    first = rows if trial.order == "shuffled" else rows[:PILOT_ROWS]
-    pilot = draw_pilot(first, None, for_pilot, choose_pilot_size(trial.K))
-    return choose_settings(pilot, trial.K, for_pilot, radians=1.0)
+# Rows that are not like those that were sketched.
+MISLEADING = {
+    "first": lambda rows: rows[:PILOT_ROWS],
+    "shifted": lambda rows: rows[:: max(1, len(rows) // PILOT_ROWS)] + rows.std(axis=0),
+    "one side": lambda rows: rows[rows[:, 0] > np.median(rows[:, 0])][:PILOT_ROWS],
+}
+
+
+def _settings(rows: np.ndarray, trial: Trial, default: bool = False) -> Settings:
+    """Return what a pilot suggests: by default, or at a radian a cluster's deviation."""
+    (rng,) = spawn(trial.seed, 1)
+    first = (
+        rows[:PILOT_ROWS] if trial.order == "file" else rows[rng.choice(len(rows), min(len(rows), PILOT_ROWS), False)]
+    )
+    return choose_settings(pilot_of(first, None), trial.K, rng, **({} if default else {"radians": 1.0}))
 
 
 @lru_cache(2)
 def _drawn(name: str, n: int, n_clusters: int, seed: int) -> tuple[np.ndarray, float]:
     rows = datasets.SYNTHETIC[name](n, n_clusters, np.random.default_rng(seed))
-    best = KMeans(n_clusters, n_init=5, random_state=seed).fit(rows)
+    best = KMeans(n_clusters, n_init=10, random_state=seed).fit(rows)
     return rows, best.inertia_
 
 

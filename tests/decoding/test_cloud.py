@@ -4,7 +4,6 @@ from sklearn.cluster import KMeans
 
 import qckm
 from qckm.decoding.cloud import Cloud
-from qckm.decoding.estimate import estimate
 
 
 def rows(n_rows=20_000, seed=0):
@@ -63,46 +62,20 @@ def test_many_measurements_are_thinned_out(sketch, monkeypatch):
     assert Cloud.calibrated(sketch, rows()[:100]).solution.left.size == 200
 
 
-def test_the_estimate_covers_the_truth():
-    """Thirty samples: the SSE of all rows is within 1.645 standard errors in 90 % of them, give or take."""
-    X = rows(50_000)
-    sketch = qckm.SketchOperator.draw(2, 100, scale=2.0, random_state=1).sketch(X)
-    covered, errors = 0, []
-    for seed in range(30):
-        rng = np.random.default_rng(seed)
-        cloud = Cloud.calibrated(sketch, rng.permutation(X)[:2000])
-        centers = cloud.cluster(4, [], 3, rng).points
-        found, truth = estimate(cloud, centers, rng), sse(X, centers)
-        covered += abs(found.mean - truth) <= 1.645 * found.error
-        errors.append(found.error / truth)
-    assert covered >= 23  # the chance of fewer is one in a hundred
-    # A sample without a sketch would err by the deviation of distances over the square root of its size.
-    distances = ((X[:, None] - centers) ** 2).sum(axis=2).min(axis=1)
-    assert np.median(errors) < 0.8 * distances.std() / distances.mean() / np.sqrt(2000)
+def test_a_cloud_that_begins_elsewhere_is_surprised(sketch):
+    """The divergence is of the first weights: how far the sketch is from where the points were drawn."""
+    rng, X = np.random.default_rng(0), rows()
+    lower, upper = X.min(axis=0), X.max(axis=0)
+    elsewhere = Cloud.raked(sketch, rng.uniform(lower, upper, size=(4000, 2)), lower, upper, np.ones(2), rng)
+    here = Cloud.calibrated(sketch, X[:4000])
+    assert here.surprise < 0.1 < elsewhere.surprise
 
 
-def test_all_rows_leave_nothing_to_chance(sketch):
-    cloud = Cloud.calibrated(sketch, rows())
-    centers = rows()[:4]
-    found = estimate(cloud, centers, np.random.default_rng(0))
-    assert found.error == 0
-    assert found.mean == pytest.approx(sse(rows(), centers), rel=1e-6)
-
-
-def test_a_handful_of_rows_has_a_large_error(sketch):
-    cloud = Cloud.calibrated(sketch, rows()[:50])
-    centers = cloud.cluster(4, [], 3, np.random.default_rng(0)).points
-    few = estimate(cloud, centers, np.random.default_rng(0))
-    assert few.error > 0.05 * few.mean
-
-
-def test_centroids_of_uniform_rows_are_flattered():
-    """Fifty centroids of a thousand rows in a square: for other rows they are further away, and that is foreseen."""
-    rng = np.random.default_rng(0)
-    X = rng.random((20_000, 2))
-    sketch = qckm.SketchOperator.draw(2, 300, scale=0.2, random_state=0).sketch(X)
-    cloud = Cloud.calibrated(sketch, X[:1000])
-    centers = cloud.cluster(50, [], 3, rng).points
-    found, truth = estimate(cloud, centers, rng), sse(X, centers)
-    assert cloud.inertia(centers) < 0.9 * truth
-    assert found.mean == pytest.approx(truth, rel=0.1)
+def test_clouds_together_keep_their_shares(sketch):
+    first, second = (Cloud.calibrated(sketch, rows()[part]) for part in (slice(500), slice(500, 1500)))
+    both = Cloud.together([first, second], [3.0, 1.0])
+    assert both.points.shape == (1500, 2)
+    assert both.weights[:500].sum() == pytest.approx(0.75)
+    assert both.inertia(rows()[:3]) == pytest.approx(
+        0.75 * first.inertia(rows()[:3]) + 0.25 * second.inertia(rows()[:3])
+    )

@@ -5,7 +5,6 @@ import pytest
 
 import qckm
 from qckm.decoding import column_test
-from qckm.decoding.cloud import Cloud
 from qckm.decoding.column_test import ask_columns
 from qckm.decoding.fitting import Mixture, Problem
 from qckm.decoding.known_totals import column_totals, totals_of
@@ -44,16 +43,6 @@ def test_a_calibrated_sample_has_the_means_and_variances_of_all_rows():
     np.testing.assert_allclose(mean, X.mean(axis=0), atol=0.02)
     np.testing.assert_allclose(variance, X.var(axis=0), rtol=0.02)
     assert np.abs(variance - X.var(axis=0)).max() < np.abs(rough[1] - X.var(axis=0)).max()
-
-
-def test_points_of_gaussians_get_the_columns_means_and_variances():
-    X = rows()
-    cloud = Cloud.of_columns(operator().sketch(X), rows(3000, seed=1))
-    mean, variance = mean_and_variance(cloud.points, cloud.weights)
-    np.testing.assert_allclose(mean, X.mean(axis=0), atol=2e-3)
-    np.testing.assert_allclose(variance, X.var(axis=0), rtol=2e-3)
-    alike = Cloud.of_columns(operator().sketch(X).without_column_sums(), cloud.points)
-    np.testing.assert_array_equal(alike.weights, np.full(3000, 1 / 3000))
 
 
 def test_columns_that_do_not_vary_have_no_totals():

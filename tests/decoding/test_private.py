@@ -67,6 +67,6 @@ def test_a_sketch_that_is_hardly_more_than_noise_is_flagged():
 
 @pytest.mark.parametrize("seed", [1000, 1001, 1002])
 def test_noise_that_hides_clusters_is_told_even_if_what_is_found_is_found_again(seed):
-    with pytest.warns(PoorFitWarning, match="hides clusters"):
+    with pytest.warns(PoorFitWarning, match="Several different sets"):
         found = qckm.decode(noisy(clusters(seed), 0.0005, seed), len(PLACES), random_state=seed)
     assert not found.converged

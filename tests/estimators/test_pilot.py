@@ -62,7 +62,7 @@ def test_without_a_pilot_the_scale_must_be_given(sorted_stream):
         CompressiveKMeans(3, pilot="last").fit(sorted_stream)
 
 
-@pytest.mark.filterwarnings("ignore::qckm.errors.SaturationWarning")
+@pytest.mark.filterwarnings("ignore::qckm.errors.SaturationWarning", "ignore::qckm.errors.PoorFitWarning")
 def test_a_row_too_far_for_squares_leaves_the_sketch_to_decode(sorted_stream):
     km = stream(sorted_stream[::3]).partial_fit([[1e200, 0.0]])
     assert km.cluster_centers_.shape == (3, 2)

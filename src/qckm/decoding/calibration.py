@@ -32,6 +32,8 @@ from qckm.sources.rows import as_rows, as_weights, require_finite, require_names
 RIDGE = 0.1
 # By so much the ridge of a private sketch is lowered at a time.
 _LOWERED = 4.0
+# A regression on the measurements stops where its gradient is this share of the first.
+_ENOUGH = 0.03
 # Newton's method stops where the misfit's gradient is this share of the first.
 _TOLERANCE = 0.05
 # Points that can reproduce a sketch take four to six steps. More are for those that cannot, and of no use to them.
@@ -139,6 +141,7 @@ class Solution:
     left: Floats
     variance: float
     size_before: float  # of the sample as it was
+    ridge: float = RIDGE  # ρ, at which they were found
     added: float = 0.0  # what the noise of a private sketch adds, squared, over all measurements
 
     @property
@@ -236,7 +239,7 @@ def _solve(
         multipliers, tilt, weights, value = new, tilt + length * along, tried, float(new_value)
     measured = mean[:n_measured]
     variance = float(weights @ contributions.squares(n_measured) - measured @ measured)
-    return Solution(weights, z[:n_measured] - measured, variance, float(1 / (prior @ prior)))
+    return Solution(weights, z[:n_measured] - measured, variance, float(1 / (prior @ prior)), ridge)
 
 
 def _newton_direction(
@@ -252,7 +255,7 @@ def _newton_direction(
     left = -gradient
     towards, square = left.copy(), float(left @ left)
     goal = enough**2 * square
-    for _ in range(_MOST_PRODUCTS):
+    for _ in range(_MOST_PRODUCTS if square else 0):
         product, along_towards = contributions.through(weights, towards)
         product += ridge * towards - mean * (mean @ towards)
         length = square / float(towards @ product)
@@ -265,6 +268,27 @@ def _newton_direction(
         towards = left + new_square / square * towards
         square = new_square
     return direction, along
+
+
+def unexplained(sketch: Sketch, points: Floats, weights: Floats, values: Floats) -> float:
+    """Return the variance of a function of points, of values (P,), that the sketch says nothing of.
+
+    What it does say is a linear function of the measurements: found with each half of the points, judged by the other.
+    """
+    contributions = totals_of(sketch, points, weights).contributions
+    first = np.arange(len(points)) % 2 == 0
+    left = 0.0
+    for half in (first, ~first):
+        shares = np.where(half, weights, 0.0)
+        if not shares.sum() > 0:
+            continue
+        shares = shares / shares.sum()
+        mean, level = contributions.mean(shares), float(shares @ values)
+        slope = contributions.mean(shares * (values - level))
+        _, along = _newton_direction(contributions, shares, mean, -slope, RIDGE, _ENOUGH)
+        rest = values - level - (along - shares @ along)
+        left += float(weights[~half] @ rest[~half] ** 2)
+    return left
 
 
 def _softmax(logarithms: Floats) -> tuple[Floats, float]:

@@ -17,23 +17,22 @@ from qckm.clustering.weighted_kmeans import kmeans
 from qckm.common.arrays import Floats
 from qckm.common.budget import kmeans_runs
 from qckm.decoding.calibration import Solution, solve
-from qckm.decoding.contributions import Contributions
-from qckm.decoding.known_totals import column_totals, totals_of
+from qckm.decoding.known_totals import totals_of
 from qckm.decoding.task import count_rows
-from qckm.decoding.watching import tell
+from qckm.decoding.watching import asked_to_stop, tell
 from qckm.kernels.placement import current_gpu
 from qckm.sketch import Sketch
 
-# Points of a drawn cloud at least, and a cluster: k-means of P points errs by a share of about K / P.
-_POINTS, _A_CLUSTER = 10_000, 200
+# Points of a drawn cloud at least, and per cluster: k-means of P points errs by a share of about K / P.
+_POINTS, _PER_CLUSTER = 10_000, 200
 # Starts of k-means on rows: half or twice as many change the excess by a hundredth of a per cent (constants.csv).
 _RUNS_ON_ROWS = 30
 # Runs on points that were drawn, which begin at Gaussians: a few will do.
 _RUNS_ON_POINTS = 3
-# Contributions of a cloud at most, 128 MB. Of more measurements, which were all drawn alike, some will do.
-_MOST_CONTRIBUTIONS = 1 << 25
+# Contributions of a cloud at most, 64 MB as bits. Of more measurements, which were all drawn alike, some will do.
+_MOST_CONTRIBUTIONS = 1 << 28
 # Raking: so many rounds at most, each point moving by this share of the length that the frequencies resolve.
-_ROUNDS, _STEP = 4, 0.15
+_ROUNDS, _STEP = 8, 0.15
 # Distances of an iteration below which a GPU, which waits for each of many launches, cannot be worth it: a guess, not
 # measured. Centroids may differ either way, as k-means starts at other points.
 _WORTH_A_GPU = 1 << 18
@@ -57,19 +56,7 @@ class Cloud:
     points: Floats
     prior: Floats  # the weights before, of sum 1
     solution: Solution
-
-    @classmethod
-    def of_columns(cls, sketch: Sketch, points: Floats) -> Cloud:
-        """Give points weights that are nearly alike: with them, columns have the means and variances of all rows.
-
-        Where the sums of the columns are not known, all have the same weight.
-        """
-        shares = np.full(len(points), 1 / len(points))
-        known = column_totals(sketch, points, shares)
-        found = Solution(shares, np.empty(0), 0.0, float(len(points)))
-        if known.shape[1]:
-            found = solve(Contributions.of_matrix(known), np.zeros(known.shape[1]), shares, n_measured=0)
-        return cls(sketch, points, shares, found)
+    surprise: float  # how far the sketch is from the density that the points were drawn from, in nats
 
     @classmethod
     def calibrated(
@@ -80,7 +67,7 @@ class Cloud:
         shares = np.full(len(points), 1 / len(points)) if prior is None else prior / prior.sum()
         known = totals_of(sketch, points, shares, which)
         found = solve(known.contributions, known.values, shares, tolerance, sketch.noise_variance, known.n_measured)
-        return cls(sketch, points, shares, found)
+        return cls(sketch, points, shares, found, _surprise(found, shares))
 
     @classmethod
     def raked(
@@ -88,16 +75,27 @@ class Cloud:
     ) -> Cloud:
         """Calibrate points, draw them anew in proportion to their weights, and again, until they reproduce the sketch.
 
-        Points then are where the sketch says, also where few of them began.
+        Points then are where the sketch says, also where few of them began. The surprise is that of the first weights.
         """
+        begun = None
         for _ in range(_ROUNDS - 1):
-            tell("weighing points")
             cloud = cls.calibrated(sketch, points, tolerance=_ROUGH)
-            if cloud.solution.residual <= cloud.solution.noise(count_rows(sketch)):
+            begun = cloud.surprise if begun is None else begun
+            done = cloud.solution.residual <= cloud.solution.noise(count_rows(sketch))
+            if done or asked_to_stop("weighing points", 0):
                 break
             drawn = points[rng.choice(len(points), size=len(points), p=cloud.weights)]
             points = np.clip(drawn + _STEP * length * rng.standard_normal(points.shape), lower, upper)
-        return cls.calibrated(sketch, points)
+        cloud = cls.calibrated(sketch, points)
+        return replace(cloud, surprise=cloud.surprise if begun is None else begun)
+
+    @classmethod
+    def together(cls, clouds: Sequence[Cloud], shares: Sequence[float]) -> Cloud:
+        """Return the points of several clouds as one, each cloud with a share of the weight."""
+        weights = np.concatenate([share * cloud.weights for share, cloud in zip(shares, clouds, strict=True)])
+        weights /= weights.sum()
+        solution = replace(clouds[0].solution, weights=weights)
+        return cls(clouds[0].sketch, np.concatenate([cloud.points for cloud in clouds]), weights, solution, 0.0)
 
     def some(self, which: npt.NDArray[np.bool_]) -> Cloud:
         """Return some of the points, with the weights that they have."""
@@ -154,9 +152,16 @@ def _kmeans(
     return best.centers, best.labels.astype(np.int64)
 
 
+def _surprise(found: Solution, prior: Floats) -> float:
+    """Return what is minimised by calibration: Σ w log(w/p), and what is left of the sketch at its price."""
+    moved = found.weights > 0
+    divergence = found.weights[moved] @ np.log(found.weights[moved] / prior[moved])
+    return float(divergence + found.residual / (2 * found.ridge))
+
+
 def choose_size(n_clusters: int) -> int:
     """Choose how many points to draw for K clusters, where there are no rows."""
-    return max(_POINTS, _A_CLUSTER * n_clusters)
+    return max(_POINTS, _PER_CLUSTER * n_clusters)
 
 
 def choose_runs(n_points: int, n_features: int, n_clusters: int, of_rows: bool) -> int:

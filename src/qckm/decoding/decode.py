@@ -15,7 +15,7 @@ from qckm.common.random import spawn
 from qckm.decoding.calibration import as_sample
 from qckm.decoding.clompr import clompr
 from qckm.decoding.first_harmonic import FirstHarmonicModel
-from qckm.decoding.matched import Gaussians, decode_gaussians, decode_rows, fit_gaussians
+from qckm.decoding.matched import find, fit_at_best_scale
 from qckm.decoding.remarks import out_of_reach, remarks_on
 from qckm.decoding.result import Clustering
 from qckm.decoding.room import require_room
@@ -29,9 +29,12 @@ __all__ = ["Clustering", "Hints", "decode", "decode_hinted"]
 
 
 POOR_FIT = (
-    "The sketch does not settle where the centroids are: they may be wrong. Rows to decode with, more frequencies, "
-    "another scale, another number of clusters or a larger n_init may help."
+    "Several different sets of centroids fit this sketch: these may be wrong. Rows to decode with, more frequencies, "
+    "another scale or another number of clusters may help."
 )
+# Centroids are reliable if their SSE is hardly more than by this share above the least: what experiments count as
+# success, too.
+TOLERANCE = 0.2
 
 CUT_SHORT = "The search was stopped: these are the best centroids so far."
 
@@ -162,43 +165,26 @@ def _run(task: Task) -> Clustering:
 
 
 def _decode_matched(task: Task) -> Clustering:
-    found, octave = decode_rows(task), None
-    sample = task.rows if found is not None else None  # rows that do not cover what was sketched tell little of it
-    if found is None and task.sketch.private and task.start is None:
-        from qckm.decoding.private import decode_private
-
-        found, octave = decode_private(task)
-    elif found is None:
-        octave, fitted = _fit_at_best_scale(task)
-        found = decode_gaussians(task, fitted)
-    centers, shares, widths = found.centroids
-    count = task.sketch.count
-    doubts = (*found.doubts, *out_of_reach(task.sketch, centers), *([CUT_SHORT] if was_cut() else []))
+    found = find(task)
+    centers, shares, widths = found.decision.centroids
+    decision, count = found.decision, task.sketch.count
+    sample = task.rows if found.by_rows else None  # rows that do not cover what was sketched tell little of it
+    doubts = (*out_of_reach(task.sketch, centers), *([CUT_SHORT] if was_cut() else []))
     return Clustering(
         *_heaviest_first(centers, shares, np.sqrt(widths)),
-        objective=found.objective,
+        objective=decision.objective,
         explained=_share_explained(task.sketch, centers, shares, np.sqrt(widths)),
         n_iter=found.n_evaluations,
-        converged=not doubts,
-        octave=octave,
-        inertia=found.inertia.mean * count,
-        inertia_error=found.inertia.error * count,
+        converged=bool(decision.excess_high <= TOLERANCE),
+        excess=decision.excess,
+        excess_high=decision.excess_high,
+        octave=found.octave,
+        inertia=decision.inertia * count,
+        inertia_error=decision.inertia_error * count,
         remarks=(*doubts, *remarks_on(task.sketch, centers, shares, sample)),
+        units=task.sketch.operator.units,
+        feature_names=task.sketch.operator.feature_names,
     )
-
-
-def _fit_at_best_scale(task: Task) -> tuple[int | None, Gaussians]:
-    """Fit Gaussians to each octave of a sketch; return those that suit the data, and which octave that is."""
-    from qckm.decoding.held_out import Density, best_octave
-
-    octaves = task.sketch.operator.octaves
-    parts = [task.sketch.octave(j) for j in range(octaves)]
-    fits = [fit_gaussians(task, part) for part in parts]
-    if octaves == 1:
-        return None, fits[0]
-    best = [min([fit.attempt.own, *fit.densities], key=lambda mixture: mixture.misfit) for fit in fits]
-    chosen = best_octave(parts, [Density.of(fit.model, mixture) for fit, mixture in zip(fits, best, strict=True)])
-    return chosen, fits[chosen]
 
 
 def _task(
@@ -236,7 +222,8 @@ def _task(
 
 
 def _decode_clompr(task: Task) -> Clustering:
-    octave = _fit_at_best_scale(task)[0] if task.sketch.operator.octaves > 1 else None
+    (rng,) = spawn(task.random_state, 1)
+    octave = fit_at_best_scale(task, rng)[0] if task.sketch.operator.octaves > 1 else None
     model = FirstHarmonicModel.of(task.sketch.octave(octave or 0))
     lower, upper = model.to_points(task.lower), model.to_points(task.upper)
     start = None if task.start is None else model.to_points(task.start)

@@ -23,6 +23,8 @@ from qckm.sketch import Sketch
 # Column sums are exact, and their totals heavier than measurements by this factor: what a calibration leaves of them is
 # less by its square.
 HEAVIER = 3.0
+# A calibration that stops at its ridge may miss a variance by so much; more than that is not there to be had.
+_MISSED = 0.05
 
 
 class Totals(NamedTuple):
@@ -51,12 +53,7 @@ def values_at(sketch: Sketch, which: npt.NDArray[np.intp] | None = None) -> Floa
 
 def column_totals(sketch: Sketch, points: Floats, shares: Floats) -> Singles:
     """Return what points (P, n) contribute to the totals of columns, (P, at most 2n); each total is 0."""
-    means, variances = sketch.column_means, sketch.column_variances
-    if means is None or variances is None or not (variances > 0).any():
-        return np.empty((len(points), 0), np.float32)
-    operator, varied = sketch.operator, variances > 0
-    coded = operator.origin + operator.steps * code_rows(points, operator.steps, operator.origin)[0]
-    away = (coded - means)[:, varied] / np.sqrt(variances[varied])
+    away = _away(sketch, points)
     squares = away**2 - 1
     found = np.concatenate([away, squares], axis=1)
     off = shares @ found
@@ -64,3 +61,41 @@ def column_totals(sketch: Sketch, points: Floats, shares: Floats) -> Singles:
     # Of heavy tails, squares are far from each other: by their own size they are as heavy as the columns themselves.
     squares /= np.maximum(np.sqrt((squares**2).mean(axis=0)), 1.0)
     return (HEAVIER * np.concatenate([away, squares], axis=1)[:, within_reach]).astype(np.float32)
+
+
+def unreachable_variance(sketch: Sketch, points: Floats, weights: Floats) -> float:
+    """Return the variance of all rows, in squared units, that points with weights of sum 1 lack by more than chance.
+
+    The sum of squares of a few thousand points is uncertain by its own deviation over the root of their number: what
+    is missing beyond twice that belongs to rows that are like none of the points. Rows that were clipped are missing,
+    too: each may be as far beyond the edge as the furthest row is.
+    """
+    squares = _away(sketch, points) ** 2
+    mean = weights @ squares
+    by_chance = np.sqrt((weights @ (squares - mean) ** 2) * (weights @ weights))
+    lacking = np.where(1 - mean > np.maximum(2 * by_chance, _MISSED), 1 - mean, 0.0)
+    variances, units = _varied(sketch), sketch.operator.units
+    return float(lacking @ (variances[variances > 0] / units[variances > 0] ** 2)) + _clipped_variance(sketch)
+
+
+def _clipped_variance(sketch: Sketch) -> float:
+    if not sketch.saturated:
+        return 0.0
+    (least, greatest), (lower, upper) = sketch.operator.reach, sketch.bounds
+    beyond = np.fmax(np.fmax(least - lower, upper - greatest), 0) / sketch.operator.units  # 0 where bounds are unknown
+    with np.errstate(over="ignore"):  # of rows so far away that squares are no float64
+        return float(sketch.saturated / sketch.count * (beyond @ beyond))
+
+
+def _away(sketch: Sketch, points: Floats) -> Floats:
+    """Return points as deviations from the means of the columns that vary, (P, at most n): none if that is unknown."""
+    operator, variances = sketch.operator, _varied(sketch)
+    coded = operator.origin + operator.steps * code_rows(points, operator.steps, operator.origin)[0]
+    means = np.zeros(variances.size) if sketch.column_means is None else sketch.column_means
+    found: Floats = (coded - means)[:, variances > 0] / np.sqrt(variances[variances > 0])
+    return found
+
+
+def _varied(sketch: Sketch) -> Floats:
+    """Return the variances of the columns, (n,): zeros where they are not known."""
+    return np.zeros(sketch.operator.n_features) if sketch.column_variances is None else sketch.column_variances

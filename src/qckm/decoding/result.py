@@ -35,8 +35,10 @@ class Clustering:
     n_iter : int
         Evaluations of the objective, over all replicates.
     converged : bool or None
-        The decoder's verdict: whether the sketch settles where the centroids are; None where the decoder has none, as
-        CL-OMPR.
+        The decoder's verdict: whether `excess_high` is 0.2 or less; None where the decoder has none, as CL-OMPR.
+    excess, excess_high : float or None
+        By which share the SSE of these centroids is above that of the best K: expected (0.02 is 2 %), and an upper 90 %
+        limit; None for CL-OMPR.
     octave : int or None
         Of a sketch at several scales, the one where clusters were found: `sketch.octave(octave)`.
     inertia, inertia_error : float or None
@@ -68,6 +70,8 @@ class Clustering:
     explained: float
     n_iter: int
     converged: bool | None = None
+    excess: float | None = None
+    excess_high: float | None = None
     octave: int | None = None
     inertia: float | None = None
     inertia_error: float | None = None

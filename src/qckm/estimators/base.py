@@ -197,7 +197,7 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
         operator = sketch.operator
         hints = None if rows is None else hints_of(operator, rows)
         self._set_columns(operator.n_features, operator.feature_names)
-        self._adopt(sketch, hints, decoder_seed(as_seed(self.random_state)))
+        self._adopt(sketch, hints, as_seed(self.random_state))
         self._decode()
         self._forget_rows()
         return self

@@ -92,13 +92,16 @@ class CompressiveKMeans(
         What is left of the sketch, squared: by the rows or points that were clustered, or by CL-OMPR's points.
     explained_ : float
         Share of the sketch's energy that K clusters explain: Gaussians, or CL-OMPR's points.
+    excess_, excess_high_ : float
+        By which share the SSE is expected to be above that of the best K centroids (0.02 is 2 %), and an upper 90 %
+        limit; None for CL-OMPR.
     converged_ : bool or None
-        The decoder's verdict: whether the sketch settles where the centroids are.
+        The decoder's verdict: whether `excess_high_` is 0.2 or less.
     inertia_estimate_, inertia_error_ : float
         `inertia_` as far as the sketch tells, without another look at the rows, and its standard error. None for
         CL-OMPR, which models points.
     remarks_ : tuple of str
-        What to know before relying on the centroids: why `converged_` is False, centroids that coincide or have no
+        What to know before relying on the centroids: centroids that coincide or have no
         rows, a column beside which no other counts, one that numbers or names rows, rows that are all the same.
     n_iter_ : int
         Evaluations of the objective.
@@ -225,6 +228,16 @@ class CompressiveKMeans(
     def explained_(self) -> float:
         """The share of the sketch's energy that K clusters explain."""
         return self._decode().explained
+
+    @property
+    def excess_(self) -> float | None:
+        """By which share the SSE is expected to be above that of the best K centroids."""
+        return self._decode().excess
+
+    @property
+    def excess_high_(self) -> float | None:
+        """The upper 90 % limit of `excess_`."""
+        return self._decode().excess_high
 
     @property
     def inertia_estimate_(self) -> float | None:

@@ -1,4 +1,4 @@
-"""Decoding a private sketch, to which noise of a known variance was added.
+"""Fitting K clusters to a private sketch, to which noise of a known variance was added.
 
 A wrong mixture may leave no more of a noisy sketch than chance lets a right one leave. It still leaves more than the
 right one does: of two mixtures, noise changes the misfits almost alike. With noise of the variance v a measurement,
@@ -9,10 +9,6 @@ the rows are, and widths are each cluster's own only where that gains more than 
 
 Of a sketch at several scales, clusters are searched for in one octave and then fitted to that and its neighbours, as
 each has but its share of what is known.
-
-Whether the sketch settles the centroids is seen from sketches drawn anew: what was found, measured again, with fresh
-noise. There the truth is known. Where a search finds what explains such a sketch better than the truth does, or does
-not find the truth, centroids of what it finds should be as good nevertheless.
 """
 
 from __future__ import annotations
@@ -22,17 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from qckm.common.arrays import Floats
-from qckm.common.random import spawn
 from qckm.decoding.attempts import Attempt, choose_n_axes, finish
-from qckm.decoding.calibration import Solution
-from qckm.decoding.cloud import Centroids, Cloud, choose_runs, choose_size
 from qckm.decoding.density import fit_densities
-from qckm.decoding.estimate import Estimate
-from qckm.decoding.expectation import expected_misfit, inertia_error, tangents_of, worthless
-from qckm.decoding.fitting import Mixture, Problem
-from qckm.decoding.held_out import Density, best_octave, predict
-from qckm.decoding.matched import LEVEL, TOLERANCE, Found, Gaussians, decode_gaussians
+from qckm.decoding.expectation import expected_misfit, worthless
+from qckm.decoding.fitting import Mixture
+from qckm.decoding.held_out import Density, best_octave
+from qckm.decoding.matched import Gaussians, begin_search
 from qckm.decoding.search import LONG, Search
 from qckm.decoding.sketch_model import SketchModel
 from qckm.decoding.task import Task
@@ -44,12 +35,8 @@ from qckm.sketch import Sketch
 _SEARCHES, _OFTEN = 24, 3
 # Two searches end in the same minimum if their misfits differ by less than this many v: a factor √e in likelihood.
 _ALIKE = 1.0
-# Sketches drawn anew: one tells of bad centroids in two of three runs (ε·N = 1000), so that four miss one in a hundred.
-_REDRAWN = 4
-# Runs of k-means afresh, where clusters that were found are no start for it.
-_FRESH = 5
-# A search is given up after so much work, as where there is no noise (matched.py).
-_PATIENCE = 2.7e9
+# A cluster is taken for noise unless noise would bring it about less often than this: a test's level.
+_LEVEL = 0.03
 
 
 class Fit(NamedTuple):
@@ -61,40 +48,33 @@ class Fit(NamedTuple):
     explained: bool
 
 
-def decode_private(task: Task) -> tuple[Found, int | None]:
-    """Decode a private sketch alone; return what was found, and in which octave."""
-    (rng,) = spawn(task.random_state, 1)
+def fit_in_noise(task: Task, rng: np.random.Generator) -> tuple[int | None, Gaussians]:
+    """Fit K Gaussians to a private sketch, and densities of more where these do not explain it; and in which octave."""
     fit, n_evaluations = _fit(task, rng)
     if fit.explained:
-        found = _decode_explained(task, fit, n_evaluations, rng)
-    else:
-        model, search = _start(task, _part(task.sketch, fit.octave), rng)
-        densities = fit_densities(search, task.n_clusters, choose_n_axes(search, task.n_clusters))
-        fitted = Gaussians(model, fit.attempt, None, densities, n_evaluations + search.n_evaluations)
-        found = decode_gaussians(task, _in_model(fitted, fit.model))
-    if not found.doubts and _hides(fit, task.n_clusters):
-        found = replace(found, doubts=("The noise hides clusters of the size that was looked for.",))
-    if not found.doubts and not _settles(task, fit, rng):
-        found = replace(found, doubts=("With other noise of the same size, other centroids would have been found.",))
-    return found, fit.octave
+        return fit.octave, Gaussians(fit.model, fit.attempt, [], n_evaluations)
+    model, search = begin_search(task, _part(task.sketch, fit.octave), rng)
+    densities = fit_densities(search, task.n_clusters, choose_n_axes(search, task.n_clusters))
+    moved = [_moved(density, model, fit.model) for density in densities]
+    return fit.octave, Gaussians(fit.model, fit.attempt, moved, n_evaluations + search.n_evaluations)
 
 
 def _fit(task: Task, rng: np.random.Generator) -> tuple[Fit, int]:
     """Fit K clusters: in the best octave, and then to that and its neighbours."""
     octaves = task.sketch.operator.octaves
     if octaves == 1:
-        model, search = _start(task, task.sketch, rng)
+        model, search = begin_search(task, task.sketch, rng)
         found = search_in_noise(search, model, task.n_clusters, task.n_init)
         attempt = _finished(search, model, found, task.n_clusters, rng)
         return Fit(model, attempt, None, attempt.explained), search.n_evaluations
     n_evaluations = 0
     parts, densities = [_part(task.sketch, j) for j in range(octaves)], []
     for part in parts:
-        model, search = _start(task, part, rng)
+        model, search = begin_search(task, part, rng)
         densities.append(Density.of(model, search.fit(_once(search, task.n_clusters), 200, "own")))
         n_evaluations += search.n_evaluations
     octave = best_octave(parts, densities)
-    narrow, search = _start(task, _part(task.sketch, octave), rng)
+    narrow, search = begin_search(task, _part(task.sketch, octave), rng)
     found = search_in_noise(search, narrow, task.n_clusters, task.n_init)
     fit, more = _widened(task, narrow, found, octave, rng)
     return fit, n_evaluations + search.n_evaluations + more
@@ -104,7 +84,7 @@ def _widened(
     task: Task, narrow: SketchModel, found: tuple[Mixture, Mixture], octave: int, rng: np.random.Generator
 ) -> tuple[Fit, int]:
     """Fit clusters that were found in an octave to that and its neighbours."""
-    wide, search = _start(task, _around(task.sketch, octave), rng)
+    wide, search = begin_search(task, _around(task.sketch, octave), rng)
     kept, every = (_moved(mixture, narrow, wide) for mixture in found)
     attempt = _finished(search, wide, (kept, every), task.n_clusters, rng)
     return Fit(wide, attempt, octave, attempt.explained), search.n_evaluations
@@ -142,7 +122,7 @@ def _without_noise(search: Search, model: SketchModel, mixture: Mixture) -> Mixt
     """
     (K, n), costs = mixture.points.shape, search.missed(mixture)
     least = int(costs.argmin())
-    if worthless(model, mixture, costs, LEVEL)[least]:
+    if worthless(model, mixture, costs, _LEVEL)[least]:
         return search.fit(search.weigh(*mixture.some(np.delete(np.arange(K), least)).shape), LONG)
     squares = ((mixture.points[:, np.newaxis] - mixture.points) ** 2).sum(axis=2)
     squares[np.diag_indices(K)] = np.inf
@@ -179,13 +159,6 @@ def _once(search: Search, n_clusters: int) -> Mixture:
     return search.fit(search.prune(grown, n_clusters), 200)
 
 
-def _start(task: Task, sketch: Sketch, rng: np.random.Generator) -> tuple[SketchModel, Search]:
-    model = SketchModel.of(sketch, task.spread)
-    problem = Problem(model.waves, model.to_points(task.lower), model.to_points(task.upper))
-    patience = _PATIENCE * task.n_init
-    return model, Search(problem, model.n_measurements, model.mean, model.deviation, rng, patience)
-
-
 def _part(sketch: Sketch, octave: int | None) -> Sketch:
     return sketch if octave is None else sketch.octave(octave)
 
@@ -206,90 +179,3 @@ def _moved(mixture: Mixture, here: SketchModel, there: SketchModel) -> Mixture:
     ratio = here.spread / there.spread
     points = there.to_points(here.to_centers(mixture.points))
     return mixture._replace(points=points, widths=mixture.widths * ratio**2, axes=mixture.axes * ratio)
-
-
-def _in_model(fitted: Gaussians, model: SketchModel) -> Gaussians:
-    """Return what was fitted to an octave, except the attempt, which is of the whole sketch, in the latter's model."""
-    moved = [_moved(density, fitted.model, model) for density in fitted.densities]
-    return fitted._replace(model=model, densities=moved)
-
-
-def _decode_explained(task: Task, fit: Fit, n_evaluations: int, rng: np.random.Generator) -> Found:
-    """Cluster points of Gaussians that explain the sketch: it has nothing left to weigh them by."""
-    points, centroids = _cluster(
-        task, fit, choose_runs(choose_size(task.n_clusters), task.lower.size, task.n_clusters, False), rng
-    )
-    distances = _alike(task, points).nearest(centroids.points)[1]
-    error = inertia_error(fit.model, fit.attempt.own, fit.model.to_points(centroids.points), rng)
-    mean, drawn = float(distances.mean()), distances.std() / np.sqrt(len(distances))
-    assert task.sketch.ledger is not None
-    of_count = mean * np.sqrt(task.sketch.ledger.count_variance) / task.sketch.count
-    error = float(np.sqrt(error**2 + drawn**2 + of_count**2))
-    return Found(centroids, Estimate(mean, error), fit.attempt.own.misfit, (), n_evaluations)
-
-
-def _cluster(task: Task, fit: Fit, n_runs: int, rng: np.random.Generator) -> tuple[Floats, Centroids]:
-    gaussians = fit.attempt.own
-    drawn = fit.model.to_centers(gaussians.draw(choose_size(task.n_clusters), rng))
-    points = np.clip(drawn, task.lower, task.upper)
-    if len(gaussians.points) == task.n_clusters:
-        starts = [fit.model.to_centers(gaussians.points)]
-    else:  # some were noise: k-means finds where else centroids should be
-        starts, n_runs = [], max(n_runs, _FRESH)
-    return points, _alike(task, points).cluster(task.n_clusters, starts, n_runs * task.n_init, rng)
-
-
-def _alike(task: Task, points: Floats) -> Cloud:
-    shares = np.full(len(points), 1 / len(points))
-    return Cloud(task.sketch, points, shares, Solution(shares, np.empty(0), 0.0, float(len(points))))
-
-
-def _hides(fit: Fit, n_clusters: int) -> bool:
-    """Return whether some of K clusters were not found, and K-th parts of the rows, as wide as what was, cannot be.
-
-    One wide cluster, which is all that such noise leaves, is found again with any noise: `_settles` would not tell.
-    """
-    found = fit.attempt.equal
-    if len(found.points) >= n_clusters:
-        return False
-    atoms = tangents_of(fit.model, found, True)[: len(found.points)]
-    return bool(worthless(fit.model, found, (atoms**2).sum(axis=1) / n_clusters**2, LEVEL).all())
-
-
-def _settles(task: Task, fit: Fit, rng: np.random.Generator) -> bool:
-    """Return whether what is found in sketches like this one, with noise drawn anew, is about as good."""
-    clean = predict(task.sketch.operator, Density.of(fit.model, fit.attempt.own))
-    points, own = _cluster(task, fit, 0, rng)
-    cloud = _alike(task, points)
-    least = cloud.inertia(own.points)
-    for _ in range(_REDRAWN):
-        again = replace(task, sketch=_redrawn(task.sketch, clean, rng))
-        if cloud.inertia(_cluster(again, _fit_anew(again, fit, rng), 0, rng)[1].points) > TOLERANCE**0.5 * least:
-            return False
-    return True
-
-
-def _fit_anew(task: Task, truth: Fit, rng: np.random.Generator) -> Fit:
-    """Fit K clusters to a sketch of which the truth is known: no further than until a search has done as well."""
-    model, search = _start(task, _part(task.sketch, truth.octave), rng)
-    right = search.fit(_moved(truth.attempt.equal, truth.model, model), LONG)
-    alike = _ALIKE * model.noise / model.n_measurements
-    best: tuple[Mixture, Mixture] | None = None
-    for _ in range(_SEARCHES):
-        found = _search_once(search, model, task.n_clusters)
-        best = found if best is None or found[0].misfit < best[0].misfit else best
-        if best[0].misfit <= right.misfit + alike:
-            break
-    assert best is not None
-    if truth.octave is not None:
-        return _widened(task, model, best, truth.octave, rng)[0]
-    own = search.fit(best[0], LONG, "own")
-    return Fit(model, _frugal(model, Attempt(best[0], own, np.inf, True, 0.0, True)), None, True)
-
-
-def _redrawn(sketch: Sketch, clean: Floats, rng: np.random.Generator) -> Sketch:
-    """Return the sketch of as many other rows like these, with noise of its own."""
-    scale = sketch.operator.signature.full_scale * sketch.count
-    variance = sketch.sampling_noise() / sketch.operator.n_measurements
-    z = clean + np.sqrt(variance) * rng.standard_normal(clean.size)
-    return replace(sketch, total=np.rint(z * scale).astype(np.int64))
