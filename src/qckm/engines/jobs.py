@@ -10,14 +10,22 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from qckm import errors
 from qckm.common.arrays import Rows, Weights
 from qckm.errors import QckmError
+from qckm.sources.source import Batch
 
-# Rows (rows, n) of a partition, and their weights (rows,) if they have any.
-Block = tuple[Rows, Weights | None]
+
+class Block(NamedTuple):
+    """Rows (rows, n) of a partition, their weights (rows,) if they have any, and where they are from, if in a file."""
+
+    rows: Rows
+    weights: Weights | None = None
+    batch: Batch | None = None
+
+
 
 _KINDS: dict[str, type[Job]] = {}
 # What the bytes of an outcome begin with.
@@ -48,6 +56,10 @@ class Job(ABC):
     @abstractmethod
     def merge(self, parts: Sequence[bytes]) -> bytes:
         """Return the result of the partitions of several results."""
+
+    def result(self, part: bytes) -> Any:
+        """Return what a result stands for; b"" is that of no partitions."""
+        return part
 
     def dumps(self) -> bytes:
         """Return the job as bytes."""

@@ -192,13 +192,17 @@ class Source:
         before = sum(table.n_bytes or 0 for table in self.tables[: begin.table])
         for number in range(begin.table, len(self.tables)):
             table = self.tables[number]
-            row = begin.row if number == begin.table else 0
+            first, stop = table.row_span or (0, None)
+            row = max(first, begin.row if number == begin.table else 0)
             # Nothing of ours runs in here but the table: what our consumer raises does not pass through a generator.
             with reading(table.label):
-                for rows, taken in table.read(self.selection, row, batch_rows):
+                for found, taken in table.read(self.selection, row, batch_rows):
+                    rows = found if stop is None else found[: stop - row]
                     after = Position(number, row + len(rows))
                     yield Batch(rows, table.label, row, self.selection.names, after, before + taken, table.faults)
                     row += len(rows)
+                    if row == stop:
+                        break
             before += table.n_bytes or 0
 
     def require_unchanged(self) -> None:
