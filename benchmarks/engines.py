@@ -222,7 +222,9 @@ def main() -> None:
 
 def report(rounds: list[dict], options: argparse.Namespace, sketch_bytes: int) -> list[str]:
     """Return the tables: medians of the rounds, ratios within a round."""
-    found = {facts[way]["sha"] for each in rounds for facts in each.values() for way in ("path", "frame") if way in facts}
+    found = {
+        facts[way]["sha"] for each in rounds for facts in each.values() for way in ("path", "frame") if way in facts
+    }
     assert len(found) == 1, "not the same bytes"
 
     def median(name: str, *keys: str) -> float:

@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import qckm
-from qckm.cli import run
 from qckm.errors import RowsError, SourceError
 from qckm.sketch import files
 
@@ -166,10 +165,3 @@ def test_the_scikit_learn_face_fits_a_spark_frame(frame):
     np.testing.assert_allclose(np.sort(km.cluster_centers_[:, 0]), [0, 9, 18], atol=0.2)
     with pytest.raises(SourceError, match=r"qckm\.engines\.spark_ml"):
         km.predict(frame.select(NAMES))
-
-
-def test_the_command_line_gives_the_same_bytes(spark, sketch_files, expected, tmp_path):
-    words, found = sketch_files("spark")
-    assert found == expected
-    assert run([*words[:3], "--scale", "2", "--frequencies", "9", "-o", "pilot.qckm", "--standardize", "-q"]) == 0
-    assert qckm.load("pilot.qckm").count == 3000

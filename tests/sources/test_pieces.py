@@ -82,7 +82,7 @@ def test_cells_in_quotes_are_read_whole(tmp_path):
     lines = [f'{number},"{number}"\n' for number in range(3000)]
     path.write_text("a,b\n" + "".join(lines))
     assert open_source(str(path)).tables[0].spans(1000) is None
-    path.write_text('a,b\n' + "1,2\n" * 400_000 + "".join(lines))
+    path.write_text("a,b\n" + "1,2\n" * 400_000 + "".join(lines))
     table = open_source(str(path)).tables[0]
     pieces = [piece for piece, _ in pieces_of(table, 500_000)]
     assert len(pieces) > 3
@@ -98,9 +98,10 @@ def test_a_bad_row_is_named_by_its_place(tmp_path, rows):
     write(path, rows, "parquet")
     table = open_source(str(path)).tables[0]
     last = [piece for piece, _ in pieces_of(table, 20_000)][-2:]
-    with reading_piece(last[0], Selection(NAMES), UNKNOWN) as source, pytest.raises(RowsError, match="row 4000 .*'b'"):
-        for batch in source.batches():
-            batch.require_finite()
+    with reading_piece(last[0], Selection(NAMES), UNKNOWN) as source:
+        batches = list(source.batches())
+    with pytest.raises(RowsError, match=r"row 4000 .*'b'"):
+        [batch.require_finite() for batch in batches]
 
 
 def test_a_file_that_has_changed_is_refused(tmp_path, rows):

@@ -44,7 +44,9 @@ def parse_engine(engine: str) -> tuple[str, str | None]:
     if name == "sc" and rest.startswith("//"):
         return "spark", engine
     if name not in ENGINES or (colon and not rest.strip("/")):
-        known = "dask, spark or ray, or an address: dask://host:8786, spark://host:7077, sc://host:15002, ray://host:10001"
+        known = (
+            "dask, spark or ray, or an address: dask://host:8786, spark://host:7077, sc://host:15002, ray://host:10001"
+        )
         raise SourceError(f"Expected {known}, got {engine!r}.")
     if rest.startswith("//"):
         return name, f"tcp:{rest}" if name == "dask" else engine

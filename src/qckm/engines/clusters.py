@@ -10,11 +10,13 @@ import contextlib
 import json
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, Self
 
 from qckm.engines.jobs import Block, loads
+from qckm.errors import SourceError
+from qckm.sources.kept_columns import KeptColumns
 from qckm.sources.pieces import Piece, reading_piece
 from qckm.sources.table import Selection
 from qckm.sources.text import TextFormat
@@ -59,17 +61,31 @@ def dump_task(number: int, pieces: Sequence[Piece], selection: Selection, text: 
     return zlib.compress(json.dumps([number, pieces, selection.names, selection.dtype, asdict(text)]).encode())
 
 
-def run_task(job: bytes, task: bytes) -> bytes:
-    """Do a job on the pieces of a task: what engines call in their workers. Errors name the file."""
+def run_task(job: bytes, task: bytes, is_cancelled: Callable[[], bool] = lambda: False) -> bytes:
+    """Do a job on the pieces of a task: what engines call in their workers. Errors name the file.
+
+    Where an engine cannot stop what runs, `is_cancelled` is asked before every batch.
+    """
     number, pieces, names, dtype, text = json.loads(zlib.decompress(task))
-    blocks = _blocks(pieces, Selection(tuple(names), dtype), TextFormat(**text))
+    found = loads(job)
+    blocks = _blocks(pieces, Selection(tuple(names), dtype), TextFormat(**text), found.keeps)
     with contextlib.closing(blocks):
-        return loads(job).part(blocks, number)
+        return found.part(_unless(blocks, is_cancelled), number)
 
 
-def _blocks(pieces: Sequence[Any], selection: Selection, text: TextFormat) -> Iterator[Block]:
+def _unless(blocks: Iterator[Block], is_cancelled: Callable[[], bool]) -> Iterator[Block]:
+    for block in blocks:
+        if is_cancelled():
+            raise SourceError("The job was cancelled.")
+        yield block
+
+
+def _blocks(
+    pieces: Sequence[Any], selection: Selection, text: TextFormat, keeps: Sequence[str]
+) -> Generator[Block, None, None]:
     for path, size, span in pieces:
         piece = Piece(path, size, None if span is None else tuple(span))
         with reading_piece(piece, selection, text) as source:
+            kept = KeptColumns(source, keeps) if keeps else None
             for batch in source.batches():
-                yield Block(batch.rows, None, batch)
+                yield Block(batch.rows, None, batch, kept and kept.take(len(batch.rows)))

@@ -127,8 +127,15 @@ def connect(address: str | None = None) -> Iterator[DaskCluster]:
 
 
 def qckm_files(job: bytes, task: bytes) -> bytes:
-    """Do a job on a task: a name of ours, for the dashboard."""
-    return run_task(job, task)
+    """Do a job on a task: a name of ours, for the dashboard. Dask cannot stop a thread, which has to ask."""
+    worker = distributed.get_worker()
+    key = worker.get_current_task()
+
+    def is_cancelled() -> bool:
+        held = worker.state.tasks.get(key)
+        return held is None or held.state == "cancelled"
+
+    return run_task(job, task, is_cancelled)
 
 
 def qckm_merge(job: bytes, parts: list[bytes]) -> bytes:

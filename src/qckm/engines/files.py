@@ -79,6 +79,11 @@ class FileRows(Partitions):
         self._whole = False
 
     @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of the columns, where they have names."""
+        return self.names
+
+    @property
     def labels(self) -> list[str]:
         """What the files are called."""
         here = [] if self.source is None else [table.label for table in self.source.tables]

@@ -6,11 +6,14 @@ carry functions and values (pickle, mostly) then carries nothing of ours but byt
 
 from __future__ import annotations
 
+import importlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
+
+import pyarrow as pa
 
 from qckm import errors
 from qckm.common.arrays import Rows, Weights
@@ -19,15 +22,24 @@ from qckm.sources.source import Batch
 
 
 class Block(NamedTuple):
-    """Rows (rows, n) of a partition, their weights (rows,) if they have any, and where they are from, if in a file."""
+    """Rows (rows, n) of a partition, their weights (rows,) if they have any, where they are from, if in a file.
+
+    `kept` is a table of the columns that a job wants beside the rows, as they are.
+    """
 
     rows: Rows
     weights: Weights | None = None
     batch: Batch | None = None
+    kept: pa.Table | None = None
 
 
-
-_KINDS: dict[str, type[Job]] = {}
+# Where a job's class is: a worker imports it when the first one comes. "sketch" is `SketchJob`.
+_MODULES = {
+    "sketch": "qckm.engines.row_jobs",
+    "sample": "qckm.engines.row_jobs",
+    "misfit": "qckm.engines.row_jobs",
+    "label": "qckm.engines.label_job",
+}
 # What the bytes of an outcome begin with.
 _RESULT, _ERROR = b"+", b"!"
 
@@ -36,9 +48,7 @@ class Job(ABC):
     """A function of the rows of a partition whose results can be merged in any order and in any grouping."""
 
     kind: ClassVar[str]
-
-    def __init_subclass__(cls) -> None:
-        _KINDS[cls.kind] = cls
+    keeps: Sequence[str] = ()  # columns that are wanted beside the rows
 
     @abstractmethod
     def settings(self) -> tuple[dict[str, object], bytes]:
@@ -73,7 +83,8 @@ def loads(job: bytes) -> Job:
     """Return the job of its bytes."""
     line, _, data = job.partition(b"\n")
     kind, settings = json.loads(line)
-    return _KINDS[kind].restore(settings, data)
+    found: type[Job] = getattr(importlib.import_module(_MODULES[kind]), f"{kind.capitalize()}Job")
+    return found.restore(settings, data)
 
 
 def run_part(job: bytes, blocks: Iterable[Block], number: int, name: str | None = None) -> bytes:

@@ -67,7 +67,7 @@ class SketchJob(Job):
         """Return the sketch of a partition."""
         total, row = self._operator.empty(), 0
         with computing_on(self._device):
-            for rows, weights, found in blocks:
+            for rows, weights, found, _ in blocks:
                 batch = found or Batch(rows, "rows", row, self._names, Position(), 0)
                 total += sketch_batch(self._operator, batch, self._on_bad, weights, self._n_jobs)
                 row += len(rows)
@@ -110,7 +110,7 @@ class SampleJob(Job):
     def part(self, blocks: Iterable[Block], number: int) -> bytes:
         """Return the sample of a partition."""
         kept: RowSample | None = None
-        for rows, weights, _ in blocks:
+        for rows, weights, *_ in blocks:
             kept = kept or RowSample.empty(rows.shape[1], self._seed, self._size)
             kept = kept.added(rows, None if weights is None else as_weights(weights, len(rows)))
         return b"" if kept is None or not kept.total else kept.dumps()
@@ -149,7 +149,7 @@ class MisfitJob(Job):
     def part(self, blocks: Iterable[Block], number: int) -> bytes:
         """Return the sums of a partition."""
         total = np.zeros(1 + len(self._model.centers))
-        for rows, weights, _ in blocks:
+        for rows, weights, *_ in blocks:
             labels, distances = self._model.nearest(rows, self._n_jobs)
             total[0] += (distances**2).sum() if weights is None else np.asarray(weights) @ distances**2
             total[1:] += np.bincount(labels, minlength=len(total) - 1)

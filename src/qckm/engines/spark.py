@@ -32,6 +32,8 @@ from qckm.errors import RowsError, SourceError
 
 _SCHEMA = "part binary"
 _FEATURES = "features"
+# Results that are merged by the driver: another stage would cost more.
+_FEW = 64
 
 
 class SparkPartitions(Partitions):
@@ -99,6 +101,8 @@ class SparkCluster(Cluster):
         numbers = self._session.range(0, count, 1, count)
         # A function inside a function travels by value: with it go bytes, and the names of our functions.
         parts = numbers.mapInArrow(lambda batches: _run_tasks(batches, job, held), _SCHEMA)
+        if count <= _FEW:
+            return _merge_here(self._collect(parts), job)
         return _merge_tree(parts, job, self._collect)
 
     def _collect(self, frame: DataFrame) -> list[Row]:
@@ -161,8 +165,11 @@ def _merge_tree(parts: DataFrame, job: bytes, collect: Callable[[DataFrame], lis
     """Merge outcomes in executors: the driver gets one for each 64 MB of them."""
     # Rebalanced by size, whatever the number of partitions.
     merged = parts.hint("rebalance").mapInArrow(lambda batches: _merge(batches, job), _SCHEMA)
-    outcomes = [bytes(row.part) for row in collect(merged)]
-    return result_of(merge_outcomes(job, outcomes)) if outcomes else b""
+    return _merge_here(collect(merged), job)
+
+
+def _merge_here(rows: Sequence[Row], job: bytes) -> bytes:
+    return result_of(merge_outcomes(job, [bytes(row.part) for row in rows])) if rows else b""
 
 
 @contextlib.contextmanager

@@ -80,7 +80,7 @@ class CsvTable(TextTable):
         records = Records(self.label, self._first.delimiter, line)
         while data := stream.read(_BLOCK):
             if self._within is not None and self._may_break(data):
-                raise SplitError(f"{self.label}: expected no cells in quotes in a file that is read in parts, got some.")
+                raise SplitError(f"{self.label}: expected no cells in quotes in a file read in parts, got some.")
             skipped = min(skip, len(data))
             skip -= skipped
             block = records.feed(data[skipped:] if skipped else data)

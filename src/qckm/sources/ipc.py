@@ -104,8 +104,8 @@ class ArrowFileTable(Table):
         def each() -> Iterator[pa.RecordBatch]:
             with open(self.place, "rb", buffering=0) as file, pa.OSFile(self.place) as again:
                 reader = pa.ipc.open_file(again, options=options)
-                for number, (start, length) in enumerate(self._batches):
-                    self._check_message(file, start, length)
+                for number in self._read:
+                    self._check_message(file, *self._batches[number])
                     yield reader.get_batch(number)
 
         options = self._options(names)

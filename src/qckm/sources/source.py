@@ -110,6 +110,11 @@ class Source:
         return self.selection.names if self.tables[0].named else None
 
     @property
+    def labels(self) -> list[str]:
+        """What the tables are called."""
+        return [table.label for table in self.tables]
+
+    @property
     def once(self) -> bool:
         """Whether the rows can be read only once: some come from a pipe."""
         return any(table.once for table in self.tables)

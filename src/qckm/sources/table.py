@@ -74,6 +74,11 @@ class Table(ABC):
     row_span: Span | None = None  # the rows to read, where that is not all of them
 
     @property
+    def first_row(self) -> int:
+        """The first row to read."""
+        return 0 if self.row_span is None else self.row_span[0]
+
+    @property
     def place(self) -> str:
         """The path of a table that is a file."""
         assert self.path is not None
@@ -88,13 +93,16 @@ class Table(ABC):
         """Yield the rows from `first_row` on, at most `batch_rows` at a time."""
 
     def keep(self, names: Sequence[str]) -> Kept:
-        """Return columns of any kind as they are: their schema, and all rows in batches. By default, as numbers."""
+        """Return columns of any kind as they are: their schema, and the rows in batches. By default, as numbers.
+
+        Of a table that is narrowed there may be more rows than those of its span, after them.
+        """
         import pyarrow as pa
 
         schema = pa.schema([pa.field(name, pa.float64()) for name in names])
 
         def batches() -> Iterator[Any]:
-            for rows, _ in self.read(Selection(tuple(names), "float64"), 0, _KEPT_ROWS):
+            for rows, _ in self.read(Selection(tuple(names), "float64"), self.first_row, _KEPT_ROWS):
                 yield pa.RecordBatch.from_arrays([pa.array(column) for column in rows.T], schema=schema)
 
         return schema, batches()
