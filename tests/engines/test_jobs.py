@@ -96,7 +96,7 @@ def test_the_pilot_looks_into_few_partitions_all_over():
 
 def test_the_misfit_is_the_inertia(rows):
     km = qckm.CompressiveKMeans(3, random_state=0).fit(rows)
-    job = MisfitJob(qckm.Model.of(km._decode(), km.operator_))
+    job = MisfitJob(km.to_model())
     parts = [run_part(job.dumps(), [Block(part)], number) for number, part in enumerate(np.array_split(rows, 4))]
     sums = job.result(merge_parts(job.dumps(), parts))
     assert sums[0] == pytest.approx(km.inertia_, rel=1e-12)
