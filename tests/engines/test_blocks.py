@@ -45,6 +45,8 @@ def test_small_batches_make_a_block_together():
         pa.record_batch({"a": np.full(10_000, float(number)), "w": np.full(10_000, number)}) for number in range(8)
     ]
     blocks = list(blocks_of(batches, ["a"], "w"))
-    assert [len(rows) for rows, *_ in blocks] == [70_000, 10_000]
-    np.testing.assert_array_equal(np.concatenate([rows[:, 0] for rows, *_ in blocks]), np.repeat(np.arange(8.0), 10_000))
-    np.testing.assert_array_equal(np.concatenate([weights for _, weights in blocks]), np.repeat(np.arange(8), 10_000))
+    assert [len(block.rows) for block in blocks] == [70_000, 10_000]
+    np.testing.assert_array_equal(
+        np.concatenate([block.rows[:, 0] for block in blocks]), np.repeat(np.arange(8.0), 10_000)
+    )
+    np.testing.assert_array_equal(np.concatenate([block.weights for block in blocks]), np.repeat(np.arange(8), 10_000))
