@@ -16,12 +16,12 @@ from collector.peers import Mosquitto, Postgres, stopping
 from qckm.collector import checking, schema, senders, sums, upkeep
 from qckm.collector.counting import count_messages
 from qckm.collector.database import Database
+from qckm.collector.message_sums import withdraw
 from qckm.collector.mqtt import Broker
 from qckm.collector.refusals import Unavailable
 from qckm.collector.schema import TABLES
 from qckm.collector.settings import DAY
-from qckm.collector.sums import Asked
-from qckm.collector.withdrawing import withdraw_group
+from qckm.collector.windows import Asked
 from qckm.sketch import files
 
 pytestmark = pytest.mark.peer
@@ -153,7 +153,7 @@ def test_what_another_collector_writes_meanwhile_is_not_swept_away(store, work, 
             upkeep.roll_up(db, OPERATOR, DEFAULT, NOON + 20 * DAY)
         else:
             with db.writing():
-                withdrawn = withdraw_group(db, Asked(group="berlin"), "admin", NOON).rows
+                withdrawn = withdraw(db, Asked(group="berlin"), None, "admin", NOON).rows
         for thread in meanwhile.values():
             thread.join(30) if thread.ident else thread.run()
         assert list(checking.check(db)) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import sys
 import tempfile
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from qckm.collector.refusals import Reason, Refused
-from qckm.sketch import Sketch, files
+from qckm.sketch import Sketch
 
 _SECONDS = 600
 _MOST_WAITING = 8
@@ -70,8 +69,3 @@ class Decoder:
         if child.returncode not in allowed:
             raise Refused(Reason.BAD_REQUEST, err.decode("utf-8", "replace").strip()[-500:] or "It could not be done.")
         return out
-
-
-def model_key(sketch: Sketch, clusters: int) -> str:
-    """Return what a model is kept under: the same sums and K give the same model."""
-    return f"{hashlib.sha256(files.dumps(sketch)).hexdigest()}-{clusters}"

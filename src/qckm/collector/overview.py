@@ -21,18 +21,19 @@ from qckm.collector.refusals import Unavailable
 from qckm.collector.senders import Token
 from qckm.collector.service import Service
 from qckm.collector.settings import DAY, HOUR, Settings
-from qckm.collector.sums import Asked
-from qckm.collector.windows import group_of
+from qckm.collector.windows import Asked, group_of
 from qckm.sketch import SketchOperator
 
-HOURS, DAYS = 48, 30
+HOURS, DAYS = 48, 30  # of rows over time
+WINDOWS = 30  # of drift
 _MOST_GROUPS, _MOST_DEVICES, _MOST_REFUSALS, _MOST_PARTS = 200, 20, 50, 8
+_OF_PART, _OF_REFUSAL = ("name", "state", "rows", "sender", "received"), ("sender", "reason", "times", "last", "words")
 
 
 def overview(db: Database, operator: SketchOperator, settings: Settings) -> dict[str, Any]:
     """Return all that the page shows, of one state of the store."""
     now = int(time.time())
-    cells = sums.cells_of(db, Asked(now - now % DAY - DAYS * DAY))
+    cells, drifts = sums.cells_of(db, Asked(now - now % DAY - DAYS * DAY)), _drifts(db, settings, now)
     return {
         "now": now,
         "version": qckm.__version__,
@@ -46,11 +47,11 @@ def overview(db: Database, operator: SketchOperator, settings: Settings) -> dict
         "days": _rows_over_time(cells, now - now % DAY - (DAYS - 1) * DAY, DAY),
         "groups": _groups(db, settings, now),
         "quiet": _quiet_devices(db, now),
-        "parts": _last_parts(db),
+        "parts": db.dicts("parts", _OF_PART, "ORDER BY received DESC, name LIMIT ?", (_MOST_PARTS,)),
         "refused": int((db.one("SELECT coalesce(sum(times), 0) FROM refusals") or (0,))[0]),
-        "refusals": _refusals(db),
-        "drifts": _drifts(db, now),
-        "clusters": _clusters(db),
+        "refusals": db.dicts("refusals", _OF_REFUSAL, "ORDER BY last DESC, sender LIMIT ?", (_MOST_REFUSALS,)),
+        "drifts": [_told(drift) for drift in drifts],
+        "clusters": _clusters(db, drifts),
     }
 
 
@@ -102,37 +103,27 @@ def _groups(db: Database, settings: Settings, now: int) -> list[dict[str, Any]]:
 
 def _quiet_devices(db: Database, now: int) -> list[dict[str, Any]]:
     """Return the devices that have not been heard of for longest, if that is more than an hour."""
-    columns = ("number", "name", "last_seen", "messages", "wrong_clock")
-    rows = db.rows(
-        f"SELECT {', '.join(columns)} FROM devices WHERE revoked IS NULL AND coalesce(last_seen, 0) < ? "
-        "ORDER BY coalesce(last_seen, 0), number LIMIT ?",
-        (now - HOUR, _MOST_DEVICES),
+    rest = "WHERE revoked IS NULL AND coalesce(last_seen, 0) < ? ORDER BY coalesce(last_seen, 0), number LIMIT ?"
+    return db.dicts(
+        "devices", ("number", "name", "last_seen", "messages", "wrong_clock"), rest, (now - HOUR, _MOST_DEVICES)
     )
-    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def _last_parts(db: Database) -> list[dict[str, Any]]:
-    columns = ("name", "state", "rows", "sender", "received")
-    rows = db.rows(f"SELECT {', '.join(columns)} FROM parts ORDER BY received DESC, name LIMIT ?", (_MOST_PARTS,))
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+def _drifts(db: Database, settings: Settings, now: int) -> list[dict[str, Any]]:
+    """Return what comparing the last windows has found, the oldest first."""
+    span = HOUR if settings.drift_every == "hour" else DAY
+    columns = ("grp", "start", "span", "drifted", "result")
+    rest = "WHERE span = ? AND start >= ? ORDER BY start, grp"
+    found = db.dicts("drifts", columns, rest, (span, now - (WINDOWS + 1) * span))
+    return [{**drift, "result": json.loads(drift["result"])} for drift in found]
 
 
-def _refusals(db: Database) -> list[dict[str, Any]]:
-    columns = ("sender", "reason", "times", "last", "words")
-    rows = db.rows(f"SELECT {', '.join(columns)} FROM refusals ORDER BY last DESC, sender LIMIT ?", (_MOST_REFUSALS,))
-    return [dict(zip(columns, row, strict=True)) for row in rows]
-
-
-def _drifts(db: Database, now: int) -> list[dict[str, Any]]:
-    found = []
-    for grp, start, span, drifted, text in db.rows(
-        "SELECT grp, start, span, drifted, result FROM drifts WHERE start >= ? ORDER BY start, grp", (now - DAYS * DAY,)
-    ):
-        result = json.loads(text)
-        told = {name: result[name] for name in ("pvalue", "effect") if name in result}
-        words = watching.words_of(result)
-        found.append({"group": grp, "start": start, "span": span, "drifted": bool(drifted), "words": words, **told})
-    return found
+def _told(drift: dict[str, Any]) -> dict[str, Any]:
+    result = drift["result"]
+    sizes = {name: result[name] for name in ("pvalue", "effect") if name in result}
+    words = watching.words_of(result) if drift["drifted"] else []
+    told = {"group": drift["grp"], "start": drift["start"], "span": drift["span"], "drifted": bool(drift["drifted"])}
+    return {**told, "words": words, **sizes}
 
 
 def _same_clusters(model: dict[str, Any], centers: list[list[float]]) -> list[int] | None:
@@ -144,20 +135,20 @@ def _same_clusters(model: dict[str, Any], centers: list[list[float]]) -> list[in
     return nearest if len(set(nearest)) == len(nearest) else None
 
 
-def _clusters(db: Database) -> dict[str, Any] | None:
-    """Return the centroids that are watched, and their weights in each window since they were found."""
+def _clusters(db: Database, drifts: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the centroids that are watched, and their weights in each of the last windows."""
     known = db.one("SELECT created, model FROM models WHERE key = 'watch'")
     if known is None:
         return None
     model = json.loads(bytes(known[1]))
     facts = model["facts"]
     weights = []
-    for start, text in db.rows("SELECT start, result FROM drifts WHERE grp = '' ORDER BY start"):
-        told = json.loads(text).get("explanation")
+    for drift in drifts:
+        told = drift["result"].get("explanation") if drift["grp"] == watching.ALL else None
         order = _same_clusters(model, told["centers"]) if told else None
         if told and order:
             shares = [max(0.0, told["weights"][i] + (told["weight_changes"][i] or 0.0)) for i in order]
-            weights.append({"start": start, "weights": shares})
+            weights.append({"start": drift["start"], "span": drift["span"], "weights": shares})
     return {
         "created": known[0],
         "centers": model["centers"],

@@ -28,7 +28,7 @@ class Settings:
     most_body: int = _setting(16 << 20, "Bytes of a request of messages.")
     most_part: int = _setting(4 << 20, "Bytes of a sketch.")
     most_waiting: int = _setting(20_000, "Messages that may wait for the disk: beyond, senders come again later.")
-    messages_per_second: float = _setting(20_000.0, "What one token may send, in the long run.")
+    messages_per_second: float = _setting(20_000.0, "What a token may send, in the long run; a kB of parts is one.")
     failures_per_second: float = _setting(5.0, "How often one address may show a wrong token, in the long run.")
     clusters: int = _setting(5, "Centroids on the page, and by which drift is explained; 0: none.")
     drift_every: Literal["hour", "day"] = _setting("day", "Windows that are compared with the one before.")
