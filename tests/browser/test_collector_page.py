@@ -80,6 +80,17 @@ def test_new_rows_appear_by_themselves(page, fleet):
     wait_for(page, f"latest.rows > {before}")
 
 
+def test_a_line_that_has_died_is_noticed(page, fleet):
+    """A computer that has slept gets no error: nothing comes any more, that is all."""
+    page.execute_script(
+        "window.real = fetch; fetch = (_, { signal }) => new Promise((_, no) => { signal.onabort = no })"
+    )
+    page.execute_script("patience = 500")
+    wait_for(page, "document.body.className === 'lost'")
+    page.execute_script("fetch = window.real; patience = 15000")
+    wait_for(page, "document.body.className === 'live'", 40)
+
+
 def test_it_is_used_with_the_keyboard(page):
     days = page.find_element(By.CSS_SELECTOR, "[data-series=days]")
     days.send_keys(Keys.ENTER)

@@ -274,3 +274,17 @@ def test_what_a_stranger_sends_while_the_store_is_away_holds_nobody_up(mosquitto
             assert time.monotonic() < until
             time.sleep(0.1)
     assert len(looks) == 2
+
+
+def test_a_flood_of_strangers_does_not_hold_up_the_others(mosquitto, tmp_path):
+    """Whether a stranger is known by now is asked of the store ten times a second at most: not for each message."""
+    devices, _ = prepared(tmp_path, 1)
+    with running(tmp_path, DEFAULT, broker=Broker.parse(mosquitto.url)):
+        listener = Listener(mosquitto, devices[0].number)
+        time.sleep(0.5)
+        stranger = replace(devices[0], number=4000)
+        for sequence in range(500):
+            listener.client.publish("fleet/messages", message(stranger, sequence, rows_of(0)[:1]), qos=1)
+        listener.client.publish("fleet/messages", message(devices[0], 0, rows_of(0)), qos=1)
+        listener.wait(1)  # within 20 seconds
+        listener.close()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator
 from importlib.resources import files
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,12 @@ from qckm.collector.refusals import Unavailable
 from qckm.collector.senders import Token
 from qckm.collector.service import Service
 from qckm.collector.settings import DAY, HOUR, Settings
-from qckm.collector.windows import Asked, group_of
+from qckm.collector.windows import Asked, Cell, group_of
 from qckm.sketch import SketchOperator
 
 HOURS, DAYS = 48, 30  # of rows over time
 WINDOWS = 30  # of drift
-_MOST_GROUPS, _MOST_DEVICES, _MOST_REFUSALS, _MOST_PARTS = 200, 20, 50, 8
+_MOST_GROUPS, _MOST_DEVICES, _MOST_REFUSALS, _MOST_PARTS, _MOST_COLORS = 200, 20, 50, 8, 7
 _OF_PART, _OF_REFUSAL = ("name", "state", "rows", "sender", "received"), ("sender", "reason", "times", "last", "words")
 
 
@@ -34,6 +35,7 @@ def overview(db: Database, operator: SketchOperator, settings: Settings) -> dict
     """Return all that the page shows, of one state of the store."""
     now = int(time.time())
     cells, drifts = sums.cells_of(db, Asked(now - now % DAY - DAYS * DAY)), _drifts(db, settings, now)
+    groups = _groups(db, settings, now)
     return {
         "now": now,
         "version": qckm.__version__,
@@ -45,7 +47,12 @@ def overview(db: Database, operator: SketchOperator, settings: Settings) -> dict
         "rows": _total(db),
         "hours": _rows_over_time(cells, now - now % HOUR - (HOURS - 1) * HOUR, HOUR),
         "days": _rows_over_time(cells, now - now % DAY - (DAYS - 1) * DAY, DAY),
-        "groups": _groups(db, settings, now),
+        "totals": {
+            "groups": len(groups),
+            **{name: sum(g[name] for g in groups) for name in ("devices", "active", "missing")},
+        },
+        # Not all of very many: those with troubles, then those not heard of for longest.
+        "groups": sorted(groups, key=lambda g: (not g["missing"] + g["refused"], g["last_seen"] or 0))[:_MOST_GROUPS],
         "quiet": _quiet_devices(db, now),
         "parts": db.dicts("parts", _OF_PART, "ORDER BY received DESC, name LIMIT ?", (_MOST_PARTS,)),
         "refused": int((db.one("SELECT coalesce(sum(times), 0) FROM refusals") or (0,))[0]),
@@ -62,12 +69,17 @@ def _total(db: Database) -> int:
     return int(found[0]) if found else 0
 
 
-def _rows_over_time(cells: dict[Any, int], begin: int, span: int) -> list[dict[str, Any]]:
-    """Return the rows of each window by group; windows longer than that are left out."""
-    found: defaultdict[int, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for cell, rows in cells.items():
-        if cell.start >= begin and cell.span <= span:
-            found[cell.start - cell.start % span][cell.group] += rows
+def _rows_over_time(cells: dict[Cell, int], begin: int, span: int) -> list[dict[str, Any]]:
+    """Return the rows of each window by group, the smaller ones together; windows longer than that are left out."""
+    shown = {cell: rows for cell, rows in cells.items() if cell.start >= begin and cell.span <= span}
+    sizes: Counter[str] = Counter()
+    for cell, rows in shown.items():
+        sizes[cell.group] += rows
+    others = f"{len(sizes) - _MOST_COLORS} others"
+    own = {name for name, _ in sizes.most_common(_MOST_COLORS if len(sizes) > _MOST_COLORS + 1 else None)}
+    found: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    for cell, rows in shown.items():
+        found[cell.start - cell.start % span][cell.group if cell.group in own else others] += rows
     return [{"start": start, "rows": dict(groups)} for start, groups in sorted(found.items())]
 
 
@@ -98,7 +110,7 @@ def _groups(db: Database, settings: Settings, now: int) -> list[dict[str, Any]]:
         group_name = group_of(sender, settings.group_depth)
         if group_name in found:  # others are relays and strangers
             found[group_name]["refused"] += int(times)
-    return [{"name": name, **facts} for name, facts in sorted(found.items())][:_MOST_GROUPS]
+    return [{"name": name, **facts} for name, facts in found.items()]
 
 
 def _quiet_devices(db: Database, now: int) -> list[dict[str, Any]]:
@@ -115,7 +127,9 @@ def _drifts(db: Database, settings: Settings, now: int) -> list[dict[str, Any]]:
     columns = ("grp", "start", "span", "drifted", "result")
     rest = "WHERE span = ? AND start >= ? ORDER BY start, grp"
     found = db.dicts("drifts", columns, rest, (span, now - (WINDOWS + 1) * span))
-    return [{**drift, "result": json.loads(drift["result"])} for drift in found]
+    latest = {drift["grp"]: -drift["start"] * drift["drifted"] for drift in sorted(found, key=itemgetter("drifted"))}
+    shown = {watching.ALL, *sorted(latest, key=lambda group: (latest[group], group))[:_MOST_GROUPS]}
+    return [{**drift, "result": json.loads(drift["result"])} for drift in found if drift["grp"] in shown]
 
 
 def _told(drift: dict[str, Any]) -> dict[str, Any]:
