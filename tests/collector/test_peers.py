@@ -183,12 +183,12 @@ def test_a_store_moves_from_sqlite_to_postgresql_and_back(store, tmp_path):
 class Listener:
     """A device's side of the broker: publishes, and hears what became of it."""
 
-    def __init__(self, mosquitto, device):
+    def __init__(self, mosquitto, device, topic="fleet"):
         self.heard = {}
         self.client = paho.Client(CallbackAPIVersion.VERSION2)
         self.client.on_message = self._on_message
         self.client.connect("127.0.0.1", mosquitto.port)
-        self.client.subscribe(f"fleet/acks/{device}", qos=1)
+        self.client.subscribe(f"{topic}/acks/{device}", qos=1)
         self.client.loop_start()
 
     def _on_message(self, client, data, message):
@@ -279,12 +279,12 @@ def test_what_a_stranger_sends_while_the_store_is_away_holds_nobody_up(mosquitto
 def test_a_flood_of_strangers_does_not_hold_up_the_others(mosquitto, tmp_path):
     """Whether a stranger is known by now is asked of the store ten times a second at most: not for each message."""
     devices, _ = prepared(tmp_path, 1)
-    with running(tmp_path, DEFAULT, broker=Broker.parse(mosquitto.url)):
-        listener = Listener(mosquitto, devices[0].number)
+    with running(tmp_path, DEFAULT, broker=Broker.parse(mosquitto.url.replace("fleet", "flood"))):
+        listener = Listener(mosquitto, devices[0].number, "flood")
         time.sleep(0.5)
         stranger = replace(devices[0], number=4000)
         for sequence in range(500):
-            listener.client.publish("fleet/messages", message(stranger, sequence, rows_of(0)[:1]), qos=1)
-        listener.client.publish("fleet/messages", message(devices[0], 0, rows_of(0)), qos=1)
+            listener.client.publish("flood/messages", message(stranger, sequence, rows_of(0)[:1]), qos=1)
+        listener.client.publish("flood/messages", message(devices[0], 0, rows_of(0)), qos=1)
         listener.wait(1)  # within 20 seconds
         listener.close()
