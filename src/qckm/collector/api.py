@@ -177,7 +177,9 @@ async def get_drift(request: Request, service: Service, token: Token) -> Respons
     if not (after.count and before.count):
         raise Refused(Reason.NOT_FOUND, f"Expected rows in both spans, got {before.count} and {after.count}.")
     model = await _model(service, before, clusters) if clusters else None
-    return JSONResponse(await service.decoder.drift(before, after, service.settings.drift_level, model))
+    settings = service.settings
+    found = await service.decoder.drift(before, after, settings.drift_level, settings.drift_effect, model)
+    return JSONResponse(found)
 
 
 def _clusters(request: Request, default: int, least: int) -> int:

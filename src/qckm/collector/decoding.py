@@ -33,13 +33,16 @@ class Decoder:
         del model["facts"]["inputs"]  # a file that nobody will find
         return json.dumps(model).encode()
 
-    async def drift(self, before: Sketch, after: Sketch, level: float, model: bytes | None = None) -> dict[str, Any]:
+    async def drift(
+        self, before: Sketch, after: Sketch, level: float, effect: float, model: bytes | None = None
+    ) -> dict[str, Any]:
         """Return how the rows of two sketches differ; with a model, by its clusters."""
         with tempfile.TemporaryDirectory() as folder:
             paths = [Path(folder) / "before.qckm", Path(folder) / "after.qckm"]
             for path, sketch in zip(paths, (before, after), strict=True):
                 sketch.save(path)
-            words = ["drift", *map(str, paths), "--level", str(level), "--json", "--quiet"]
+            words = ["drift", *map(str, paths), "--level", str(level), "--min-effect", str(effect)]
+            words += ["--json", "--quiet"]
             if model is not None:
                 (Path(folder) / "model.json").write_bytes(model)
                 words += ["--model", str(Path(folder) / "model.json")]

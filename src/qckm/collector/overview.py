@@ -7,7 +7,6 @@ import json
 import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator
-from importlib.resources import files
 from operator import itemgetter
 from typing import Any
 
@@ -175,12 +174,6 @@ def _clusters(db: Database, drifts: list[dict[str, Any]]) -> dict[str, Any] | No
     }
 
 
-FILES = {
-    "/": ("index.html", "text/html"),
-    "/page.js": ("page.js", "text/javascript"),
-    "/charts.js": ("charts.js", "text/javascript"),
-    "/style.css": ("style.css", "text/css"),
-}
 _SECONDS = 2.0
 
 
@@ -220,9 +213,3 @@ async def get_events(request: Request, service: Service, token: Token) -> Respon
             await asyncio.sleep(_SECONDS)
 
     return StreamingResponse(events(), media_type="text/event-stream")
-
-
-async def get_file(request: Request) -> Response:
-    """Return a file of the page; none of them holds a secret."""
-    name, kind = FILES[request.url.path]
-    return Response(files("qckm.collector").joinpath("page", name).read_bytes(), media_type=f"{kind}; charset=utf-8")

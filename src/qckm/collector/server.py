@@ -12,7 +12,8 @@ from typing import Any
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.routing import Route
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from qckm.collector import api, overview
@@ -145,7 +146,7 @@ def make_app(service: Service, lifespan: Any = None) -> Starlette:
         Route("/v1/withdrawals", door("admin", api.post_withdrawal), methods=["POST"]),
         Route("/v1/overview", door("read", overview.get_overview)),
         Route("/v1/events", door("read", overview.get_events)),
-        *(Route(path, overview.get_file) for path in overview.FILES),
+        Mount("/", StaticFiles(packages=[("qckm.collector", "page")], html=True)),  # none of them holds a secret
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: nowhere}, lifespan=lifespan)
     app.state.service = service

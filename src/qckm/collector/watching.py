@@ -91,20 +91,21 @@ async def _compare(service: Service, cell: Cell, before: Sketch, after: Sketch, 
     nothing: dict[str, Any] = {"drifted": False, "pvalue": None, "rows": rows}
     if min(rows) < _LEAST_ROWS:
         return {**nothing, "notes": ["too few rows to compare"]}
+    effect = service.settings.drift_effect
     try:
         if cell.group == ALL and service.settings.clusters:
-            return await service.decoder.drift(before, after, level, await _model(service, cell, before))
-        return await asyncio.to_thread(_compare_here, before, after, level)
+            return await service.decoder.drift(before, after, level, effect, await _model(service, cell, before))
+        return await asyncio.to_thread(_compare_here, before, after, level, effect)
     except QckmError as error:
         return {**nothing, "notes": [str(error)]}
 
 
-def _compare_here(before: Sketch, after: Sketch, level: float) -> dict[str, Any]:
+def _compare_here(before: Sketch, after: Sketch, level: float, effect: float) -> dict[str, Any]:
     from qckm.drift.compare import compare  # decoders take their time to import
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a note says it, too
-        return compare(before, after, level=level).to_dict()
+        return compare(before, after, level=level, min_effect=effect).to_dict()
 
 
 async def _model(service: Service, cell: Cell, before: Sketch) -> bytes:
@@ -150,6 +151,7 @@ def _tell(service: Service, cell: Cell, result: dict[str, Any]) -> None:
         "from": show_time(cell.start),
         "to": show_time(cell.end),
         "pvalue": result["pvalue"],
+        "effect": result["effect"],
         "words": words_of(result),
     }
     data = json.dumps(news).encode()
