@@ -67,7 +67,7 @@ function showDrift(found) {
   draw("drift", shown, () => {
     if (!shown.length) return make("p", { class: "soft" }, "No window has been compared yet: the first comparison needs two that have ended.");
     const news = shown.filter((drift) => drift.drifted).reverse().slice(0, 12);
-    const items = news.map((drift) => make("li", {}, make("b", { class: "bad" }, drift.group || "all"), ` ${when(drift.start, drift.span)}: `, drift.words.length ? drift.words.slice(0, 3).join("; ") : verdict(drift)));
+    const items = news.map((drift) => make("li", {}, make("b", { class: "bad" }, drift.group || "all"), ` ${when(drift.start, drift.span)}: `, [verdict(drift), ...drift.words.slice(0, 3)].join("; ")));
     return [driftStrip(shown, span, slots, found.now), news.length ? make("ul", { class: "news", tabindex: 0 }, items) : make("p", { class: "soft" }, "No drift in these windows.")];
   });
 }
