@@ -128,7 +128,7 @@ $(VENV)/.docs-ready: $(READY)
 	touch $@
 
 docs: $(VENV)/.docs-ready  ## build the site in docs/_build/html, offline, warnings as errors, and check its links and spelling
-	$(BIN)/codespell README.md CHANGELOG.md CONTRIBUTING.md docs experiments benchmarks examples src
+	$(BIN)/codespell --skip '*.ipynb' README.md CHANGELOG.md CONTRIBUTING.md docs experiments benchmarks examples src
 	rm -rf docs/_build docs/gallery docs/tutorials
 	$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build/html
 	$(BIN)/python docs/check_site.py docs/_build/html

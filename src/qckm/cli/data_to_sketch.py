@@ -15,7 +15,7 @@ from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.progress import Progress, cluster_progress
 from qckm.cli.sketch_io import load_operator
 from qckm.cli.stopping import saving
-from qckm.cli.summaries import data_bytes, operator_facts
+from qckm.cli.summaries import data_bytes, operator_facts, say_of_size
 from qckm.common import atomic
 from qckm.decoding.decode import Hints
 from qckm.decoding.room import require_room
@@ -133,6 +133,7 @@ def sketch_data(
     if want_hints:
         require_room(planned.operator.n_features, planned.operator.n_frequencies // planned.operator.octaves)
     if start is None:
+        say_of_size(planned.operator, source, want_hints, console)
         start = State(planned.operator.empty())
     ready = time.perf_counter()
     save = _saver(path, source, options, task)
