@@ -43,7 +43,7 @@ class ConstructedOperator(Operator):
         n_features: int,
         n_frequencies: int,
         scale: float,
-        law: str | Law = "gaussian",
+        law: str | Law = "integer-gaussian",
         signature: SignatureLike = "one-bit",
         dither: Dither = "paired",
         origin: npt.ArrayLike | None = None,
@@ -63,11 +63,11 @@ class ConstructedOperator(Operator):
             n and m.
         scale : float
             The kernel's length s = sqrt(n / E‖ω‖²), in units.
-        law : str or Law, default "gaussian"
-            "gaussian", "folded-gaussian", "adapted-radius", "balanced-radius" or "concentrated-radius"; or "seeded",
-            much like the last, of a seed that is drawn: see `from_seed`. "integer-gaussian", "integer-balanced" and
-            "integer-concentrated" are like those without, made by integers alone, so that a file holds a few bytes in
-            place of the frequencies.
+        law : str or Law, default "integer-gaussian"
+            "integer-gaussian", "integer-balanced" or "integer-concentrated": made by integers alone from a seed that is
+            drawn, so that a file holds a few bytes in place of the frequencies. "gaussian", "balanced-radius" and
+            "concentrated-radius" are spread as these and are written whole, as are "folded-gaussian", "adapted-radius"
+            and "seeded", which is that of `from_seed`.
         signature : str, Signature or callable, default "one-bit"
             "exponential" is CKM. A callable must be 2π-periodic, centred and in [−1, 1].
         dither : {"paired", "single"}, default "paired"
@@ -140,7 +140,7 @@ class ConstructedOperator(Operator):
         octaves : int, optional
             How many scales, each half of the one before; 5 by default, or as many as fit, in one column of many
             clusters.
-        law : str or Law, default "balanced-radius"
+        law : str or Law, default "integer-balanced"
         signature, dither, random_state, feature_names
             As those of `draw`.
         units : array-like of shape (n,), optional

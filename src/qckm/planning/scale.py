@@ -30,13 +30,13 @@ __all__ = ["Settings", "choose_law", "choose_n_frequencies", "choose_settings"]
 _FEW, _MANY_CLUSTERS, _MANY_FEATURES = 3, 50, 5
 # Frequencies: the law, and rms ‖ω‖ times the clusters' standard deviation (measured: experiments/decoder). Clusters are
 # told apart with the fewest measurements where all ‖ω‖ are about equal, and high.
-_OF_FEW = ("concentrated-radius", 0.9)
+_OF_FEW = ("integer-concentrated", 0.9)
 # With measurements to spare, lower ones see the tails of real clusters, and a spread of norms clusters of different
 # widths. A signature's harmonics are frequencies, too: where it has none, norms are spread further, and reach higher.
-_OF_PLENTY = ("balanced-radius", 0.65)
-_OF_PURE_TONES = ("gaussian", 1.0)
+_OF_PLENTY = ("integer-balanced", 0.65)
+_OF_PURE_TONES = ("integer-gaussian", 1.0)
 # The first rows of a stream may be of one kind, and their scale a few times off: wider norms forgive that.
-_FIRST_ROWS = ("gaussian", _OF_PLENTY[1])
+_FIRST_ROWS = ("integer-gaussian", _OF_PLENTY[1])
 # Starts of k-means: the clusters' width, which is what is wanted, hardly depends on the best of them.
 _RUNS = 10
 # Clusters much tighter than their distances would make a scale at which a search sees nothing: neighbours are no more

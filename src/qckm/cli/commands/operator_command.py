@@ -12,6 +12,7 @@ from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.inputs import read_ranges
 from qckm.cli.paths import Input, Output
 from qckm.common.text import format_bytes
+from qckm.operator import ranges as public
 from qckm.planning.plan import Plan, draw_operator
 from qckm.sketch import SketchOperator
 from qckm.sources.rows import OnBad
@@ -64,7 +65,7 @@ def command(
     elif ranges is not None:
         operator = _from_ranges(ranges, clusters, columns, Plan(n_clusters=clusters, **plan_options))
     else:
-        plan = Plan(n_clusters=clusters, **plan_options)
+        plan = Plan(n_clusters=clusters, alone=True, **plan_options)
         if clusters is None and None in (plan.scale, plan.n_frequencies):
             raise click.UsageError("Give the number of clusters (-k), or both --scale and --frequencies.")
         task = data_to_sketch.SketchTask(data, columns, text, dtype, on_bad, plan, None, None, False, 0)
@@ -104,7 +105,7 @@ def _from_ranges(path: str, clusters: int | None, columns: tuple[str, ...] | Non
         clusters,
         n_frequencies=plan.n_frequencies,
         octaves=None if plan.octaves == 1 else plan.octaves,
-        law="balanced-radius" if plan.law == "auto" else plan.law,
+        law=public.LAW if plan.law == "auto" else plan.law,
         signature=plan.signature,
         dither=plan.dither,
         units=upper - lower if plan.standardize else None,
