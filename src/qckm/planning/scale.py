@@ -20,7 +20,6 @@ from qckm.common.budget import kmeans_runs
 from qckm.kernels.reference import CODE_LIMIT, TURN
 from qckm.operator.drawing import ONE_OF
 from qckm.operator.frequency_count import choose_n_frequencies
-from qckm.operator.laws import get_law
 from qckm.operator.signatures import Signature
 from qckm.planning.pilot import Pilot
 
@@ -96,9 +95,6 @@ def choose_law(
 
     `of_all` is whether the pilot was drawn from all rows, or is the first of them.
     """
-    own = None if wanted == "auto" else get_law(wanted).radians
-    if own is not None:
-        return wanted, own
     many = n_clusters >= _MANY_CLUSTERS and n_features >= _MANY_FEATURES
     if n_frequencies < _FEW * n_features * n_clusters or many:
         law, radians = _OF_FEW
