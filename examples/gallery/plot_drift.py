@@ -45,7 +45,7 @@ print(found.summary())
 # %%
 # Left: the hours. Right: where rows have come and gone; the star is a new cluster.
 fig, axes = plt.subplots(1, 2, figsize=(11, 4.3), layout="constrained")
-qckm.plots.drift_pvalues(series, ax=axes[0])
+qckm.plots.drift_effects(series, ax=axes[0])
 axes[0].set(title="24 hours against last week", xlabel="hour")
 qckm.plots.witness(found, ax=axes[1])
 axes[1].set_title("What changed in the odd hours")

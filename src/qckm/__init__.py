@@ -9,7 +9,7 @@ from qckm import errors
 from qckm.operator import signatures
 from qckm.operator.laws import Law
 from qckm.operator.signatures import Signature
-from qckm.sketch import Sketch, SketchOperator, files, sketch_batches
+from qckm.sketch import Sketch, SketchOperator, files, sketch_batches, sketch_operator
 from qckm.sketch.files import load
 from qckm.sources import engine_rows
 
@@ -105,6 +105,13 @@ def _open_partitions(
     return engines.open_partitions(data, columns, usual, sample_weight)
 
 
+def _operator_from_pilot(*arguments: Any) -> SketchOperator:
+    from qckm.planning.plan import operator_from_pilot
+
+    return operator_from_pilot(*arguments)
+
+
+sketch_operator.register_planner(_operator_from_pilot)
 engine_rows.register({"dask": "dask", "pyspark": "spark", "ray": "ray", engine_rows.GPU: "gpu"}, _open_partitions)
 
 

@@ -145,6 +145,10 @@ class PoorFitWarning(UserWarning):
     """The centroids found do not explain the sketch, or not stably: they may be wrong."""
 
 
+class RemarkWarning(UserWarning):
+    """Something to know before relying on a result: a column that outweighs the others, centroids that coincide."""
+
+
 class SampleLostWarning(UserWarning):
     """A sample of rows that centroids would have been decoded with was left behind: the sketch is decoded alone."""
 

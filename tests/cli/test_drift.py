@@ -71,9 +71,41 @@ def test_many_windows_are_a_table(windows, qckm_):
     code, out, _ = qckm_("drift", "hour-*.qckm", *against, "--plot", "p.svg", "--report", "r.html")
     lines = out.decode().splitlines()
     assert code == 1
-    assert [line.split()[0] for line in lines if line.endswith("drift")] == ["hour-5"]
+    assert [line.split()[0] for line in lines if "  drift; most: " in line] == ["hour-5"]
     assert b"<svg" in (windows / "p.svg").read_bytes()
     assert "1 of 8 windows differ" in (windows / "r.html").read_text()
+
+
+def test_a_small_change_does_not_count_if_that_is_asked_for(windows, qckm_):
+    code, out, _ = qckm_("drift", "monday.qckm", "wednesday.qckm", "--json")
+    found = json.loads(out)
+    assert code == 1
+    assert 0 < found["effect_error"] < found["effect"] < 1
+    larger = found["effect"] + 0.01
+    code, out, _ = qckm_("drift", "monday.qckm", "wednesday.qckm", "--min-effect", larger)
+    assert code == 0
+    assert out.startswith(b"a change, but smaller than ")
+    assert qckm_("drift", "hour-*.qckm", "--against", "monday.qckm", "--min-effect", 0.9, "--quiet")[0] == 0
+    assert qckm_("drift", "monday.qckm", "tuesday.qckm", "--min-effect", 2)[0] == 2
+
+
+def test_columns_are_told_with_their_means_and_deviations(windows, qckm_):
+    rows = np.load("rows.npy")
+    _, out, _ = qckm_("drift", "monday.qckm", "wednesday.qckm", "--json", "--report", "drift.html")
+    for change in json.loads(out)["columns"]:
+        then, now = rows[:1500, int(change["column"])], rows[1500:, int(change["column"])] + 0.7
+        told = [change[name] for name in ("mean_before", "mean_after", "deviation_before", "deviation_after")]
+        np.testing.assert_allclose(told, [then.mean(), now.mean(), then.std(), now.std()], atol=2e-3)
+    assert "in deviations" in (windows / "drift.html").read_text()
+
+
+def test_what_may_be_wrong_stands_on_the_page_and_survives_quiet(windows, qckm_):
+    words = ("drift", "monday.qckm", "monday.qckm", "--report", "drift.html")
+    code, out, err = qckm_(*words, "--quiet")
+    assert (code, out) == (0, b"")
+    assert "warning: both windows are the same sum" in err
+    assert "Warning: both windows are the same sum" in (windows / "drift.html").read_text()
+    assert b"both windows are the same sum" in qckm_(*words)[1]
 
 
 def test_parts_change_sides(windows, qckm_):

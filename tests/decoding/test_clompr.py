@@ -4,7 +4,7 @@ from sklearn.cluster import KMeans
 
 import qckm
 from qckm.decoding.weights import non_negative_weights
-from qckm.errors import DecodeError
+from qckm.errors import DecodeError, RemarkWarning
 
 
 def three_clusters(seed=0):
@@ -65,7 +65,8 @@ def test_more_replicates_are_never_worse():
 def test_centroids_stay_in_the_box():
     X, _ = three_clusters()
     sketch = qckm.SketchOperator.draw(2, 60, scale=3.0, random_state=0).sketch(X)
-    found = qckm.decode(sketch, 3, bounds=([-1.0, -1.0], [1.0, 2.0]), decoder="clompr", random_state=0)
+    with pytest.warns(RemarkWarning, match="are in 2 places"):
+        found = qckm.decode(sketch, 3, bounds=([-1.0, -1.0], [1.0, 2.0]), decoder="clompr", random_state=0)
     assert (found.centers >= [-1 - 1e-9, -1 - 1e-9]).all()
     assert (found.centers <= [1 + 1e-9, 2 + 1e-9]).all()
     seen = qckm.decode(sketch, 3, decoder="clompr", random_state=0).centers
@@ -89,7 +90,8 @@ def test_one_cluster_and_one_row():
 
 def test_more_clusters_than_distinct_rows():
     op = qckm.SketchOperator.draw(2, 50, scale=3.0, random_state=0)
-    found = qckm.decode(op.sketch([[0.0, 0.0], [4.0, 4.0]] * 5), 4, n_init=3, decoder="clompr", random_state=0)
+    with pytest.warns(RemarkWarning, match="choose a smaller K"):
+        found = qckm.decode(op.sketch([[0.0, 0.0], [4.0, 4.0]] * 5), 4, n_init=3, decoder="clompr", random_state=0)
     assert np.isfinite(found.centers).all()
     for row in ([0.0, 0.0], [4.0, 4.0]):
         assert np.linalg.norm(found.centers - row, axis=1).min() < 0.6

@@ -165,7 +165,7 @@ def test_the_verdict_tells_a_failure():
     assert qckm.decode(op.sketch(X), 10, decoder="clompr", random_state=0).converged is None
 
 
-@pytest.mark.parametrize("rows", [[[1.0, 2.0]], [[1.0, 2.0]] * 9, [[0.0, 0.0], [4.0, 4.0]] * 5])
+@pytest.mark.parametrize("rows", [[[1.0, 2.0]], [[0.0, 0.0], [4.0, 4.0]] * 5])
 def test_degenerate_rows(rows):
     op = qckm.SketchOperator.draw(2, 40, scale=3.0, random_state=0)
     found = qckm.decode(op.sketch(rows), 1, random_state=0)

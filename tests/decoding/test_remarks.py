@@ -5,6 +5,7 @@ from sklearn.exceptions import ConvergenceWarning
 import qckm
 from qckm.decoding.remarks import out_of_reach, remarks_on
 from qckm.decoding.task import Sample
+from qckm.errors import RemarkWarning
 
 
 @pytest.fixture
@@ -35,14 +36,23 @@ def test_centroids_without_rows_are_told(sketch):
     assert "1 of 3 centroids have no rows" in words
 
 
-def test_a_column_beside_which_no_other_counts_is_told_by_its_name(sketch):
+@pytest.mark.parametrize("of", ["rows", "bits"])
+def test_a_column_beside_which_no_other_counts_is_told_by_its_name(of, rng):
+    """Bits have no sums of columns: then the centroids are looked at."""
+    op = qckm.SketchOperator.draw(2, 20, scale=2000.0, random_state=0, feature_names=("age", "income"))
+    rows = rng.normal(size=(100, 2)) * [1, 1000]
+    sketch = op.sketch(rows) if of == "rows" else op.pool(op.encode(rows))
     (words,) = remarks_on(sketch, SPREAD_OUT * [1, 1000], THIRDS)
-    assert "'income' makes up 100.00%" in words
+    assert "'income' makes up more than 99.9%" in words
+
+
+def test_clusters_apart_in_one_column_are_no_reason_for_a_remark(sketch):
+    assert remarks_on(sketch, np.array([[-3.0, 0.0], [3.0, 0.0]]), np.full(2, 0.5)) == ()
 
 
 def test_a_column_of_a_large_unit_counts_in_that_unit(rng):
     op = qckm.SketchOperator.draw(2, 20, scale=2.0, units=[1, 1000], random_state=0)
-    assert remarks_on(op.sketch(rng.normal(size=(100, 2))), SPREAD_OUT * [1, 1000], THIRDS) == ()
+    assert remarks_on(op.sketch(rng.normal(size=(100, 2)) * [1, 1000]), SPREAD_OUT * [1, 1000], THIRDS) == ()
 
 
 def test_fewer_rows_than_clusters_are_told(sketch):
@@ -59,7 +69,7 @@ def test_centroids_where_rows_were_clipped_are_a_doubt(rng):
 
 
 def test_a_fit_tells_of_rows_that_are_all_alike():
-    with pytest.warns(ConvergenceWarning, match="Only 1 of 3"):
+    with pytest.warns(ConvergenceWarning, match="Only 1 of 3"), pytest.warns(RemarkWarning, match="All rows are"):
         km = qckm.CompressiveKMeans(3, random_state=0).fit(np.ones((50, 2)))
     (words,) = km.remarks_
     assert "All rows are the same" in words

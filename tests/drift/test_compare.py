@@ -27,7 +27,7 @@ def test_rows_that_are_alike_are_said_to_be(op):
     assert not found.drifted
     assert found.statistic_name == "largest"
     assert "no drift found: p = " in found.summary()
-    assert repr(found).startswith("Drift(drifted=False, pvalue=0.")
+    assert repr(found).startswith("Drift(drifted=False, effect=0")
     assert found.to_dict()["rows"] == [5000, 5000]
     assert found.weight_changes is None
 

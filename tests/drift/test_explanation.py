@@ -1,12 +1,15 @@
 """What has changed is named: known clusters of which one loses rows, moves, or is new."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import qckm
+from qckm.drift.explanation import _can_be
 from qckm.errors import DecodeError
+from qckm.report import render_drift
 
 CENTERS = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0], [6.0, 6.0]])
 SHARES = np.array([0.4, 0.3, 0.2, 0.1])
@@ -41,7 +44,7 @@ def test_a_cluster_that_lost_rows_is_named(op):
     found, why = explained(op, shares=shares)
     first = why.causes[0]
     assert (first.kind, first.cluster) == ("weight", 1)
-    assert "cluster 1 lost" in found.summary()
+    assert "cluster 1, at (6, 0), lost" in found.summary()
     assert (np.abs(found.weight_changes - (shares - SHARES)) < 4 * why.weight_errors).all()
 
 
@@ -68,11 +71,38 @@ def test_new_rows_are_located_with_a_reference_and_without(op):
         assert json.loads(json.dumps(found.to_dict()))["explanation"]["causes"][0]["kind"] == "new"
 
 
+def test_columns_are_named(op):
+    named = qckm.SketchOperator.draw(2, 60, 1.5, random_state=0, feature_names=["age", "income"])
+    found, why = explained(named, shares=np.array([0.1, 0.3, 0.2, 0.4]))
+    assert any("at (age 0, income 0), lost" in cause.words() for cause in why.causes)
+    assert found.to_dict()["columns"][0]["column"] in ("age", "income")
+
+
+def test_nothing_is_said_to_be_new_at_a_corner_of_the_box_or_where_the_variance_forbids_it(op):
+    rng = np.random.default_rng(0)
+    rows = CENTERS[rng.choice(4, 20_000, p=SHARES)] + rng.normal(size=(20_000, 2))
+    after = op.sketch(np.vstack([rows, [[30.0, 30.0]] * 2]))  # two rows far away stretch the box
+    corner = after.coded_bounds[1]
+    assert not _can_be(corner, 0.001, after)
+    assert not _can_be(np.array([29.0, 29.0]), 0.033, after)  # 660 rows would make the variance far larger
+    assert _can_be(np.array([29.0, 29.0]), 2 / 20_002, after)
+    assert _can_be(np.array([11.0, 3.0]), 0.03, after)
+
+
+def test_clusters_that_may_be_wrong_are_a_note(op):
+    doubtful = replace(CLUSTERS, converged=False)
+    found = qckm.compare(sketch(op, 0), sketch(op, 1), clusters=doubtful)
+    assert found.notes == found.explanation.doubts
+    assert "their verdict is doubtful" in found.summary()
+    assert "Warning: the clusters may be wrong" in render_drift(found)
+    assert not qckm.compare(sketch(op, 0), sketch(op, 1), clusters=CLUSTERS).notes
+
+
 def test_clusters_may_be_decoded_or_a_model(op):
     a, b = sketch(op, 0), sketch(op, 1, shares=np.array([0.1, 0.3, 0.2, 0.4]))
     found = qckm.compare(a, b, clusters=4)
     assert {cause.cluster for cause in found.explanation.causes} >= {0, 3}
-    model = qckm.Model.of(CLUSTERS, op)
+    model = CLUSTERS.to_model()
     assert qckm.compare(a, b, clusters=model).weight_changes[3] == pytest.approx(0.3, abs=0.03)
 
 

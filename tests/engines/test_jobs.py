@@ -94,7 +94,7 @@ def test_the_pilot_looks_into_few_partitions_all_over():
 
 def test_the_misfit_is_the_inertia(rows):
     km = qckm.CompressiveKMeans(3, random_state=0).fit(rows)
-    job = LabelJob(qckm.Model.of(km._decode(), km.operator_)).dumps()
+    job = LabelJob(km.to_model()).dumps()
     parts = [run_part(job, [(part, None)], number) for number, part in enumerate(np.array_split(rows, 4))]
     sums = sums_of(merge_parts(job, parts))
     assert sums[0] == pytest.approx(km.inertia_, rel=1e-12)

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 import qckm
 from qckm import CompressiveKMeans
-from qckm.errors import RowsError, SaturationWarning
+from qckm.errors import RemarkWarning, RowsError, SaturationWarning
 
 
 @parametrize_with_checks([CompressiveKMeans(), CompressiveKMeans(signature="exponential")])
@@ -162,7 +162,7 @@ def test_one_row_one_cluster_and_constant_features():
 
 
 def test_more_clusters_than_distinct_rows_warns():
-    with pytest.warns(ConvergenceWarning, match="distinct rows"):
+    with pytest.warns(ConvergenceWarning, match="distinct rows"), pytest.warns(RemarkWarning, match="2 distinct rows"):
         CompressiveKMeans(3, random_state=0).fit(np.repeat([[0.0, 0.0], [9.0, 9.0]], 10, axis=0))
 
 

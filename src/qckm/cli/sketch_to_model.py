@@ -17,7 +17,7 @@ from qckm.cli.summaries import columns_in_words, counted
 from qckm.common.text import format_duration
 from qckm.decoding.decode import CUT_SHORT, DECODERS, POOR_FIT, Clustering, Hints, decode_hinted
 from qckm.decoding.mixture import POOR_MIXTURE, CovarianceType, FittedMixture, fit_mixture
-from qckm.errors import PoorFitWarning
+from qckm.errors import PoorFitWarning, RemarkWarning
 from qckm.models import Model, to_csv, to_json, writer_for
 from qckm.planning.column_checks import names_of
 from qckm.sketch import Sketch, SketchOperator
@@ -46,6 +46,7 @@ def decode_sketch(
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorFitWarning)  # said in the tool's own voice
+        warnings.simplefilter("ignore", RemarkWarning)
         with progress.watched(console, stoppable=decoder != "clompr"):
             found = decode_hinted(sketch, n_clusters, hints, decoder=decoder, n_init=n_init, random_state=seed)
     found = replace(found, remarks=_joined(found.remarks, remarks, names_of(sketch)))

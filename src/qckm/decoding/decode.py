@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -20,7 +21,7 @@ from qckm.decoding.result import Clustering
 from qckm.decoding.room import require_room
 from qckm.decoding.task import Sample, Task
 from qckm.decoding.watching import was_cut
-from qckm.errors import DecodeError, PoorFitWarning, SaturationWarning, warn
+from qckm.errors import DecodeError, PoorFitWarning, RemarkWarning, SaturationWarning, warn
 from qckm.planning.hints import Hints
 from qckm.sketch import Sketch, SketchOperator
 
@@ -77,7 +78,8 @@ def decode(
     Returns
     -------
     Clustering
-        With a `PoorFitWarning` where `converged` is False, and a `SaturationWarning` where rows were clipped.
+        With a `PoorFitWarning` where `converged` is False, a `RemarkWarning` with its remarks elsewhere, and a
+        `SaturationWarning` where rows were clipped.
 
     Examples
     --------
@@ -148,10 +150,14 @@ def warn_of_clipping(sketch: Sketch) -> None:
 
 def _run(task: Task) -> Clustering:
     require_room(task.sketch.operator.n_features, task.sketch.operator.n_frequencies)
+    operator = task.sketch.operator
     with one_thread():
         found = DECODERS[task.decoder](task)
+    found = replace(found, units=operator.units, feature_names=operator.feature_names)
     if found.converged is False:
         warn(" ".join([POOR_FIT, *found.remarks]), PoorFitWarning)
+    elif found.remarks:
+        warn(" ".join(found.remarks), RemarkWarning)
     return found
 
 

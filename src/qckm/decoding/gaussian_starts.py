@@ -21,7 +21,7 @@ from qckm.decoding.cloud import Cloud
 from qckm.decoding.decode import decode_hinted
 from qckm.decoding.gaussian_fit import Fit, Gaussians, Problem
 from qckm.decoding.result import Clustering
-from qckm.errors import PoorFitWarning
+from qckm.errors import PoorFitWarning, RemarkWarning
 from qckm.planning.hints import Hints
 
 # Points that EM looks at.
@@ -134,6 +134,7 @@ def _split(problem: Problem, whole: Gaussians, k: int, rng: np.random.Generator)
 def _decoded(problem: Problem, hints: Hints | None, n_init: int, seed: int) -> Clustering:
     told = None if hints is None else replace(hints, rows=None, weights=None)
     with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RemarkWarning)
         warnings.simplefilter("ignore", PoorFitWarning)  # it is a start, and is judged as one
         return decode_hinted(
             problem.measured.sketch,

@@ -38,11 +38,19 @@ def remarks_on(sketch: Sketch, centers: Floats, weights: Floats, sample: Sample 
     found = [
         _too_few_rows(len(centers), distinct),
         _coincident(sketch.operator, centers),
-        _empty(weights * sketch.count),
+        _empty(weights * sketch.count) if sketch.exact else "",
         *identifiers.values(),
-        dominating_column(centers / sketch.operator.units, weights, names, "centroids", known=identifiers),
+        dominating_column(_variances(sketch, centers, weights), names, known=identifiers),
     ]
     return tuple(words for words in found if words)
+
+
+def _variances(sketch: Sketch, centers: Floats, weights: Floats) -> Floats:
+    """Return the variances of the columns, in units: those of the rows, or of the centroids where no more is known."""
+    known, units = sketch.column_variances, sketch.operator.units
+    if known is None:
+        known = weights @ (centers - weights @ centers) ** 2
+    return known / units**2
 
 
 def out_of_reach(sketch: Sketch, centers: Floats) -> tuple[str, ...]:

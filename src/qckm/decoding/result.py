@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from qckm.common.arrays import Floats
+from qckm.models import Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +45,20 @@ class Clustering:
     remarks : tuple of str
         What to know before relying on the centroids: why the verdict is what it is, centroids that coincide or have no
         rows, a column beside which no other counts, one that numbers or names rows, rows that are all the same.
+    units : ndarray of shape (n,), optional
+        What distances count in, column by column: the standard deviations of standardised columns, else ones.
+    feature_names : tuple of str, optional
+        The names of the columns, where the operator knows them.
+
+    Examples
+    --------
+    >>> import numpy as np, qckm
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(-3, 1, (500, 2)), rng.normal(3, 1, (500, 2))])
+    >>> op = qckm.SketchOperator.from_pilot(X, n_clusters=2, random_state=0)
+    >>> found = qckm.decode(op.sketch(X), n_clusters=2, random_state=0)
+    >>> bool(found.predict([[-3.0, -3.0]]) == found.predict([[-2.0, -4.0]])), found.transform(X).shape
+    (True, (1000, 2))
     """
 
     centers: Floats
@@ -52,3 +72,22 @@ class Clustering:
     inertia: float | None = None
     inertia_error: float | None = None
     remarks: tuple[str, ...] = ()
+    units: Floats | None = None
+    feature_names: tuple[str, ...] | None = None
+
+    def to_model(self, facts: dict[str, Any] | None = None) -> Model:
+        """Return the centroids as a `qckm.Model`, with facts that JSON can hold: what `qckm.load_model` reads back."""
+        units = np.ones(self.centers.shape[1]) if self.units is None else self.units
+        return Model(self.centers, self.weights, self.spreads, units, self.feature_names, facts or {})
+
+    def predict(self, X: object) -> npt.NDArray[np.int32]:
+        """Return the nearest centroid of each row X: (rows, n); a frame's columns are chosen by name."""
+        return self.to_model().predict(X)
+
+    def transform(self, X: object) -> Floats:
+        """Return the distance of each row X: (rows, n) to each centroid, (rows, K), in units."""
+        return self.to_model().transform(X)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the centroids as a model, in the format of the name's ending: .json, .csv, .parquet or .npz."""
+        self.to_model().save(path)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats
 from qckm.common.random import spawn
 from qckm.decoding.decode import Clustering, decode, require_sketch, warn_of_clipping
-from qckm.errors import DecodeError, PoorFitWarning, SaturationWarning, warn
+from qckm.errors import DecodeError, PoorFitWarning, RemarkWarning, SaturationWarning, warn
 from qckm.sketch import Sketch
 
 if TYPE_CHECKING:
@@ -114,6 +114,7 @@ def choose_n_clusters(sketch: Sketch, ks: Iterable[int] = range(1, 11), **how: A
     tried = _to_try(sketch, ks)
     warn_of_clipping(sketch)
     with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RemarkWarning)
         warnings.simplefilter("ignore", PoorFitWarning)  # too few clusters fit poorly: that is what is compared here
         warnings.simplefilter("ignore", SaturationWarning)  # said once
         octave = None

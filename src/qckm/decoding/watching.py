@@ -42,7 +42,7 @@ def watching(watch: Watch) -> Iterator[None]:
     >>> op = qckm.SketchOperator.draw(n_features=1, n_frequencies=20, scale=1.0, random_state=0)
     >>> told = []
     >>> with watching(lambda step: told.append(step.stage)):
-    ...     found = qckm.decode(op.sketch(np.zeros((9, 1))), 1, random_state=0)
+    ...     found = qckm.decode(op.sketch(np.arange(9.0)[:, np.newaxis] % 2), 1, random_state=0)
     >>> "searching" in told, told[-1]
     (True, 'clustering')
     """

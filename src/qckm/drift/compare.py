@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from qckm.decoding.decode import require_sketch
 from qckm.drift.block_exchange import exchange_blocks
-from qckm.drift.correlations import changed_correlations
 from qckm.drift.drift_result import Drift, StatisticName
+from qckm.drift.effect import effect_of
 from qckm.drift.largest import largest_difference
+from qckm.drift.moments import changed_correlations, column_changes
 from qckm.drift.reference_rows import Reference
 from qckm.errors import DriftWarning, QckmError, SketchError, warn
 from qckm.sketch import Sketch
@@ -36,9 +37,10 @@ def compare(
     clusters: ClustersLike | None = None,
     statistic: Literal["auto", "largest", "squares", "whitened"] = "auto",
     level: float = 0.05,
+    min_effect: float = 0.0,
     random_state: int = 0,
 ) -> Drift:
-    """Test whether the rows of two sketches are alike, and tell what has changed.
+    """Test whether the rows of two sketches are alike, and show how much has changed, and what.
 
     Parameters
     ----------
@@ -57,6 +59,8 @@ def compare(
         makes it trustworthy, else "largest". Windows in parts are compared by exchanging parts, whatever is given.
     level : float, default 0.05
         The share of false alarms to put up with.
+    min_effect : float, default 0
+        A change of a smaller share of the rows than this is no drift, however surely it is there.
     random_state : int, default 0
         For which rows of the reference and which exchanges are drawn, and for decoding.
 
@@ -86,6 +90,8 @@ def compare(
             "the exact sketches where they are, and publish what was found."
         )
     _require_level(level)
+    if isinstance(min_effect, bool) or not isinstance(min_effect, (int, float, np.number)) or not 0 <= min_effect <= 1:
+        raise QckmError(f"Expected min_effect between 0 and 1, got {min_effect!r}.")
     if statistic not in _STATISTICS:
         raise QckmError(f"Expected a statistic among {', '.join(_STATISTICS)}, got {statistic!r}.")
     before, after = sum(first[1:], first[0]), sum(second[1:], second[0])
@@ -97,12 +103,17 @@ def compare(
                 "Expected a reference of the usual kind, got rows that neither window is like: they do not tell how "
                 "its measurements vary. Give newer rows, or compare without a reference."
             )
-        notes.append("the reference is like neither window, and was left out: give newer rows")
+        notes.append("the reference is like neither window, and was not used: give newer rows")
         warn(notes[-1][0].upper() + notes[-1][1:] + ".", DriftWarning)
         prepared = None
     if before == after:
         notes.append("both windows are the same sum: were the same rows sketched twice?")
         warn(notes[-1][0].upper() + notes[-1][1:], DriftWarning)
+    if before.saturated + after.saturated:
+        notes.append(
+            f"{before.saturated:,} and {after.saturated:,} rows lie too far from the others to be coded, and count as "
+            "if at the edge, in means and deviations, too"
+        )
     if len(first) + len(second) > 2:
         name: StatisticName = "blocks"
         value, pvalue = exchange_blocks(first, second, level, prepared, random_state)
@@ -114,6 +125,7 @@ def compare(
         from qckm.drift.explanation import explain  # decoders take their time to import
 
         explanation = explain(before, after, clusters, prepared, level, pvalue <= level, random_state)
+        notes += explanation.doubts
     if not 0 <= pvalue <= 1:
         raise QckmError(f"No p-value could be computed of the statistic {name!r}, {value:.3g}: please report this.")
     used = prepared is not None and name != "largest"
@@ -129,6 +141,9 @@ def compare(
         tuple(notes),
         explanation,
         changed_correlations(before, after),
+        *effect_of(first, second),
+        min_effect,
+        column_changes(before, after),
     )
 
 
@@ -152,7 +167,7 @@ def _choose(
         return "largest"
     if statistic == "auto":
         if reference is not None and few:
-            notes.append(f"the reference was left out: it is for windows of {LEAST_WINDOW} rows or more")
+            notes.append(f"the reference was not used: it needs windows of {LEAST_WINDOW} rows or more")
         return "largest" if reference is None or few else "whitened"
     if reference is None:
         raise SketchError(f"Expected a reference for the statistic {statistic!r}: without one, use 'largest'.")

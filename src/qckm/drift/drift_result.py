@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from qckm.common.arrays import Floats
-from qckm.drift.correlations import CorrelationChange
+from qckm.drift.moments import ColumnChange, CorrelationChange
 from qckm.sketch import Sketch
 
 if TYPE_CHECKING:
     from qckm.drift.explanation import Explanation
 
+# Columns that a summary shows; the report and JSON have all of them.
+_MOST_COLUMNS = 5
+# … if they changed by so many standard errors.
+_ERRORS = 3.0
 StatisticName = Literal["largest", "squares", "whitened", "blocks"]
 # What each statistic is, in words.
 MEANINGS: dict[StatisticName, str] = {
@@ -48,6 +53,13 @@ class Drift:
         What has changed, cluster by cluster, where that was asked for.
     correlations : tuple of CorrelationChange
         Pairs of columns whose correlation has changed, the largest change first, where both sketches know them.
+    effect, effect_error : float
+        How large the change is, between 0 and 1: at least this share of the rows has been exchanged for others, as far
+        as the sketches show; and its standard error.
+    min_effect : float
+        The effect from which on a change counts as drift.
+    columns : tuple of ColumnChange
+        Means and deviations of all columns before and after, the largest change first, where both sketches know them.
 
     Examples
     --------
@@ -74,11 +86,22 @@ class Drift:
     notes: tuple[str, ...] = ()
     explanation: Explanation | None = None
     correlations: tuple[CorrelationChange, ...] = ()
+    effect: float = 0.0
+    effect_error: float = 0.0
+    min_effect: float = 0.0
+    columns: tuple[ColumnChange, ...] = ()
 
     @property
     def drifted(self) -> bool:
-        """Whether the p-value is at the level or below."""
-        return self.pvalue <= self.level
+        """Whether the p-value is at the level or below, and the effect large enough to matter."""
+        return self.pvalue <= self.level and self.effect >= self.min_effect
+
+    @property
+    def verdict(self) -> str:
+        """The answer in a few words."""
+        if self.drifted:
+            return "drift"
+        return "no drift found" if self.pvalue > self.level else f"a change, but smaller than {self.min_effect:.2%}"
 
     @property
     def weight_changes(self) -> Floats | None:
@@ -87,13 +110,14 @@ class Drift:
 
     def summary(self) -> str:
         """Return what was found in a few lines."""
-        verdict = "drift" if self.drifted else "no drift found"
         blocks = "" if self.n_blocks == (1, 1) else f", in {self.n_blocks[0]} and {self.n_blocks[1]} blocks"
         lines = [
-            f"{verdict}: p = {format_pvalue(self.pvalue)} (level {self.level:g})",
+            f"{self.verdict}: p {equal_or_less(self.pvalue)} (level {self.level:g})",
+            effect_in_words(self),
             f"{self.before.count:,} and {self.after.count:,} rows{blocks}; {self.statistic_name} {self.statistic:.3g}: "
             f"{MEANINGS[self.statistic_name]}",
             *self.notes,
+            *[str(change) for change in self.columns if change.amount > _ERRORS * change.error][:_MOST_COLUMNS],
             *map(str, self.correlations),
         ]
         if self.explanation is not None:
@@ -102,7 +126,8 @@ class Drift:
 
     def __repr__(self) -> str:
         return (
-            f"Drift(drifted={self.drifted}, pvalue={self.pvalue:.3g}, {self.statistic_name}={self.statistic:.3g}, "
+            f"Drift(drifted={self.drifted}, effect={self.effect:.3g}, pvalue={self.pvalue:.3g}, "
+            f"{self.statistic_name}={self.statistic:.3g}, "
             f"rows=({self.before.count}, {self.after.count}))"
         )
 
@@ -112,15 +137,41 @@ class Drift:
             "drifted": self.drifted,
             "pvalue": self.pvalue,
             "level": self.level,
+            "effect": self.effect,
+            "effect_error": self.effect_error,
+            "min_effect": self.min_effect,
             "statistic": self.statistic,
             "statistic_name": self.statistic_name,
             "rows": [self.before.count, self.after.count],
             "blocks": list(self.n_blocks),
             "reference_rows": self.reference_rows,
             "notes": list(self.notes),
+            "columns": [_for_json(change._asdict()) for change in self.columns],
             "correlations": [change._asdict() for change in self.correlations],
             **({} if self.explanation is None else {"explanation": self.explanation.to_dict()}),
         }
+
+
+def effect_in_words(found: Drift) -> str:
+    """Return how large a change is, as a sentence without an end."""
+    size, error = found.effect, found.effect_error
+    return f"at least {size:.2%} ± {error:.2%} of the rows have changed"
+
+
+def _for_json(numbers: dict[str, Any]) -> dict[str, Any]:
+    return {name: None if isinstance(x, float) and not math.isfinite(x) else x for name, x in numbers.items()}
+
+
+def equal_or_less(pvalue: float) -> str:
+    """Return a p-value as what follows p.
+
+    Examples
+    --------
+    >>> equal_or_less(0.04321), equal_or_less(0.0)
+    ('= 0.043', '< 1e-300')
+    """
+    words = format_pvalue(pvalue)
+    return words if words.startswith("<") else f"= {words}"
 
 
 def format_pvalue(pvalue: float) -> str:

@@ -38,8 +38,15 @@ _MOST_CAUSES = 6
 _STEPS = 2
 # Rows around a place nearer to a centre than so many deviations are rows of that cluster, not of a new one.
 _APART = 2.0
+# A place nearer to a side of the box than this share of its length is at that side.
+_AT_THE_EDGE = 1e-3
+# Columns of a place that are named.
+_MOST_NAMED = 6
 # New rows nearer to each other than so many deviations are the same, whose place was not yet right.
 _APART_FROM_NEW = 3.0
+
+
+_DOUBT = "the clusters may be wrong (their verdict is doubtful), and with them what is said to explain the change"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +67,10 @@ class Cause:
         Where the cluster is now: one that moved, or a new one.
     pvalue : float
         How likely so much would be explained by chance; that it was looked for among many changes is not counted in.
+    center : ndarray of shape (n,) or None
+        Where the cluster was.
+    names : tuple of str
+        The names of the columns, or none.
     """
 
     kind: Literal["weight", "move", "new"]
@@ -68,25 +79,36 @@ class Cause:
     error: float
     place: Floats | None
     pvalue: float
+    center: Floats | None = None
+    names: tuple[str, ...] = ()
 
     def words(self) -> str:
-        """Return the change as a sentence."""
+        """Return the change as a sentence without an end."""
+        cluster = f"cluster {self.cluster}"
         if self.kind == "weight":
             verb = "gained" if self.size > 0 else "lost"
-            return f"cluster {self.cluster} {verb} {abs(self.size):.2%} ± {self.error:.2%} of the rows"
-        where = (
-            ""
-            if self.place is None
-            else " " + np.array2string(self.place, precision=3, threshold=8, suppress_small=True)
-        )
+            return (
+                f"{cluster}, at {self._named(self.center)}, {verb} {abs(self.size):.2%} ± {self.error:.2%} of all rows"
+            )
         if self.kind == "move":
-            return f"cluster {self.cluster} moved by {self.size:.2f} ± {self.error:.2f} deviations, to{where}"
-        return f"{self.size:.2%} ± {self.error:.2%} of the rows are new, at{where}, nearest to cluster {self.cluster}"
+            way = f"from {self._named(self.center)} to {self._named(self.place)}"
+            return f"{cluster} moved by {self.size:.2f} ± {self.error:.2f} of its deviations, {way}"
+        return f"{self.size:.2%} ± {self.error:.2%} of all rows are new, near {self._named(self.place)}"
+
+    def _named(self, point: Floats | None) -> str:
+        """Return a point in words: values with the names of their columns."""
+        if point is None:
+            return "an unknown place"
+        if self.names:
+            values = [f"{name} {value:.4g}" for name, value in zip(self.names, point, strict=True)]
+        else:
+            values = [f"{value:.4g}" for value in point]
+        return f"({', '.join(values[:_MOST_NAMED])}{', …' if len(values) > _MOST_NAMED else ''})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold of it."""
-        place = None if self.place is None else self.place.tolist()
-        return {**self.__dict__, "place": place, "words": self.words()}
+        place, center = (None if point is None else point.tolist() for point in (self.place, self.center))
+        return {**self.__dict__, "place": place, "center": center, "words": self.words()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +126,8 @@ class Explanation:
         of the cloud is near to.
     causes : tuple of Cause
         The changes that chance does not explain, the least likely first; none where there is no drift.
+    doubts : tuple of str
+        Why the clusters themselves may be wrong, and with them what they explain.
     """
 
     centers: Floats
@@ -111,6 +135,7 @@ class Explanation:
     weight_changes: Floats
     weight_errors: Floats
     causes: tuple[Cause, ...]
+    doubts: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
         """Return what has changed, a line each."""
@@ -138,26 +163,29 @@ def explain(
     random_state: int,
 ) -> Explanation:
     """Explain the difference of two sketches by changes of clusters; where there is no drift, by chance."""
-    found = _as_clusters(clusters, before, reference, random_state)
+    found, doubts = _as_clusters(clusters, before, reference, random_state)
     rng = np.random.default_rng(random_state)
     cloud = labelled_cloud(before, found, None if reference is None else reference.rows, rng)
     with one_thread():
         changes = Changes.of(cloud, before, after)
         witness = Witness.of(before, after, cloud)
         if drifted:
-            _select(changes, witness, cloud.centers.shape[1], level, rng)
+            _select(changes, witness, after, level, rng)
         weight_changes, weight_errors = changes.weights()
-        causes = _causes(changes, cloud, weight_changes, weight_errors)
-    return Explanation(found.centers, cloud.shares, weight_changes, weight_errors, causes)
+        names = before.operator.feature_names or ()
+        causes = _causes(changes, cloud, weight_changes, weight_errors, names)
+    return Explanation(found.centers, cloud.shares, weight_changes, weight_errors, causes, doubts)
 
 
-def _select(changes: Changes, witness: Witness, n: int, level: float, rng: np.random.Generator) -> None:
+def _select(changes: Changes, witness: Witness, after: Sketch, level: float, rng: np.random.Generator) -> None:
     """Add the least likely change until the next could be chance."""
+    n = after.operator.n_features
     for _ in range(_MOST_CAUSES):
         options = changes.candidates()
         peak = witness.peak(changes, rng)
         if changes.cloud.nearest(peak)[1] > _APART and witness.is_apart(peak, changes, _APART_FROM_NEW):
-            options.append(changes.rate("new", None, witness.column(peak), n + 1))
+            new = changes.rate("new", None, witness.column(peak), n + 1)
+            options += [new] if _can_be(peak, new.size, after) else []
         best = max(options, key=lambda option: option.rank, default=None)
         if best is None or best.pvalue * len(options) > level or (best.kind == "new" and best.size <= 0):
             break
@@ -165,14 +193,37 @@ def _select(changes: Changes, witness: Witness, n: int, level: float, rng: np.ra
         _settle(changes, witness, rng)
     # What was taken for one change may have become another's.
     while changes.chosen:
-        unlikely = changes.significances()
+        unlikely = [
+            np.inf if option.place is not None and not _can_be(option.place, float(values[0]), after) else chance
+            for option, (values, _), chance in zip(
+                changes.chosen, changes.estimates(), changes.significances(), strict=True
+            )
+        ]
         if max(unlikely) <= level:
             break
         del changes.chosen[int(np.argmax(unlikely))]
         _settle(changes, witness, rng)
 
 
-def _causes(changes: Changes, cloud: LabelledCloud, weight_changes: Floats, weight_errors: Floats) -> tuple[Cause, ...]:
+def _can_be(place: Floats, share: float, after: Sketch) -> bool:
+    """Return whether a share of new rows can be at a place, as far as the exact facts of a sketch tell.
+
+    At a corner of the box the search has run into the walls: what it follows there is no peak. And a share ε of the
+    rows at c makes up ε(c − mean)² of a column's variance, which is known.
+    """
+    lower, upper = after.coded_bounds
+    margin = _AT_THE_EDGE * (upper - lower)
+    if np.count_nonzero((place <= lower + margin) | (place >= upper - margin)) > place.size / 2:
+        return False
+    means, variances = after.column_means, after.column_variances
+    if means is None or variances is None:
+        return True
+    return bool((share * (place - means) ** 2 <= variances).all())
+
+
+def _causes(
+    changes: Changes, cloud: LabelledCloud, weight_changes: Floats, weight_errors: Floats, names: tuple[str, ...]
+) -> tuple[Cause, ...]:
     """Return the chosen changes as they are when all are fitted together."""
     causes = []
     for option, (values, covariance) in zip(changes.chosen, changes.estimates(), strict=True):
@@ -188,7 +239,8 @@ def _causes(changes: Changes, cloud: LabelledCloud, weight_changes: Floats, weig
         else:
             size, error = float(values[0]), float(np.sqrt(covariance[0, 0]))
             cluster = None if place is None else cloud.nearest(place)[0]
-        causes.append(Cause(kind, cluster, size, error, place, option.pvalue))
+        center = None if cluster is None else cloud.centers[cluster]
+        causes.append(Cause(kind, cluster, size, error, place, option.pvalue, center, names))
     return tuple(causes)
 
 
@@ -212,12 +264,17 @@ def _settle(changes: Changes, witness: Witness, rng: np.random.Generator) -> Non
     ]
 
 
-def _as_clusters(clusters: Any, before: Sketch, reference: Reference | None, random_state: int) -> Clustering:
-    """Return clusters with centres, weights and spreads; decode them where only their number is known."""
+def _as_clusters(
+    clusters: Any, before: Sketch, reference: Reference | None, random_state: int
+) -> tuple[Clustering, tuple[str, ...]]:
+    """Return clusters with centres, weights and spreads, and doubts; decode them where only their number is known."""
     n = before.operator.n_features
     if isinstance(clusters, (int, np.integer)) and not isinstance(clusters, bool):
         rows = None if reference is None else reference.rows
-        return decode(before, as_count("clusters", clusters), rows=rows, random_state=random_state)
+        found = decode(before, as_count("clusters", clusters), rows=rows, random_state=random_state)
+        return found, (_DOUBT,) if found.converged is False else ()
+    said = clusters.facts.get("converged") if isinstance(clusters, Model) else getattr(clusters, "converged", None)
+    doubts = (_DOUBT,) if said is False else ()
     if isinstance(clusters, (Clustering, Model)):
         centers, weights, spreads = clusters.centers, clusters.weights, clusters.spreads
     else:
@@ -232,4 +289,4 @@ def _as_clusters(clusters: Any, before: Sketch, reference: Reference | None, ran
             "Expected clusters that have a spread, or a reference: points alone do not say what rows of a cluster "
             "contribute. Decode with the default decoder, or give a reference."
         )
-    return Clustering(centers, weights, spreads, objective=np.nan, explained=np.nan, n_iter=0)
+    return Clustering(centers, weights, spreads, objective=np.nan, explained=np.nan, n_iter=0), doubts

@@ -106,7 +106,7 @@ def _bounded(a: Sketch, b: Sketch) -> tuple[Floats, Floats]:
     x, y = (sketch.values().reshape(halves, -1) for sketch in (a, b))
     rows = float(a.count + b.count)
     pooled = (a.count * x + b.count * y) / (rows + _PSEUDO_ROWS)
-    most, means, moved = _greatest_square(operator.signature, halves), (pooled**2).sum(axis=0), ((x - y) ** 2).sum(0)
+    most, means, moved = greatest_square(operator.signature, halves), (pooled**2).sum(axis=0), ((x - y) ** 2).sum(0)
     if halves == 2 and most > 1 + 1e-6:  # the two alone have less variance: at most 1 − mean² each
         most, means, moved = 1.0, pooled.ravel() ** 2, (x - y).ravel() ** 2
     variance = np.maximum(most - means, 0.0) * (1 / a.count + 1 / b.count)
@@ -117,7 +117,7 @@ def _bounded(a: Sketch, b: Sketch) -> tuple[Floats, Floats]:
     return deviations, np.where(deviations > _TAIL, np.asarray(2 * ndtr(-deviations)), 1.0)
 
 
-def _greatest_square(signature: Signature, halves: int) -> float:
+def greatest_square(signature: Signature, halves: int) -> float:
     """Return the most that the squares of a row's contributions to one frequency add up to."""
     values = signature.table / signature.full_scale
     squares = values**2 if halves == 1 else values**2 + np.roll(values, -(values.size // 4)) ** 2

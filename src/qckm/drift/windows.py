@@ -47,17 +47,36 @@ class DriftSeries:
 
     @property
     def drifted(self) -> npt.NDArray[np.bool_]:
-        """Which windows have drifted, (W,)."""
-        return self.adjusted <= self.level
+        """Which windows have drifted, (W,): surely, and by enough to matter."""
+        enough = np.array([drift.effect >= drift.min_effect for drift in self.drifts])
+        return np.asarray((self.adjusted <= self.level) & enough)
+
+    @property
+    def effects(self) -> Floats:
+        """At least which share of each window's rows has changed, (W,)."""
+        return np.array([drift.effect for drift in self.drifts])
+
+    @property
+    def effect_errors(self) -> Floats:
+        """The standard errors of the effects, (W,)."""
+        return np.array([drift.effect_error for drift in self.drifts])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What should be known of single comparisons, with their names."""
+        pairs = zip(self.names, self.drifts, strict=True)
+        return tuple(f"{name}: {note}" for name, drift in pairs for note in drift.notes)
 
     def summary(self) -> str:
-        """Return a table, a line a window."""
+        """Return a table, one line per window: how much has changed at least, how surely, and which column most."""
         width = max([len("window"), *map(len, self.names)])
-        lines = [f"{'window':<{width}}  {'rows':>12}  {'p-value':>8}  {'adjusted':>8}"]
+        lines = [f"{'window':<{width}}  {'rows':>12}  {'rows changed':>17}  {'adjusted p':>10}"]
         for name, drift, adjusted, drifted in zip(self.names, self.drifts, self.adjusted, self.drifted, strict=True):
-            values = f"{format_pvalue(drift.pvalue):>8}  {format_pvalue(adjusted):>8}"
-            lines.append(f"{name:<{width}}  {drift.after.count:>12,}  {values}{'  drift' if drifted else ''}")
-        return "\n".join(lines)
+            size = f"≥ {drift.effect:.2%} ± {drift.effect_error:.2%}"
+            most = f"  drift; most: {drift.columns[0].brief()}" if drift.columns else "  drift"
+            values = f"{size:>17}  {format_pvalue(adjusted):>10}"
+            lines.append(f"{name:<{width}}  {drift.after.count:>12,}  {values}{most if drifted else ''}")
+        return "\n".join([*lines, *self.notes])
 
     def __repr__(self) -> str:
         return f"DriftSeries({int(self.drifted.sum())} of {len(self.drifts)} windows drifted, level={self.level:g})"
@@ -83,9 +102,10 @@ def compare_windows(
     names: Sequence[str] | None = None,
     statistic: Literal["auto", "largest", "squares", "whitened"] = "auto",
     level: float = 0.05,
+    min_effect: float = 0.0,
     random_state: int = 0,
 ) -> DriftSeries:
-    """Compare each of many windows with one, and tell which have drifted.
+    """Compare each of many windows with one, and say which have drifted.
 
     With a hundred windows, five would be false alarms at 5 %. So p-values are adjusted by Benjamini and Hochberg: of
     the windows that are said to have drifted, a share of at most `level` has not, on average. All windows share what
@@ -96,7 +116,7 @@ def compare_windows(
     windows : sequence of Sketch
     against : Sketch
         The usual: last week, say. It must not hold the rows of the windows: subtract them.
-    reference, statistic, random_state
+    reference, statistic, min_effect, random_state
         As in `compare`.
     names : sequence of str, optional
         What to call the windows; their numbers by default.
@@ -127,7 +147,15 @@ def compare_windows(
     for name, window in zip(called, windows, strict=True):
         try:
             drifts.append(
-                compare(against, window, reference, statistic=statistic, level=level, random_state=random_state)
+                compare(
+                    against,
+                    window,
+                    reference,
+                    statistic=statistic,
+                    level=level,
+                    min_effect=min_effect,
+                    random_state=random_state,
+                )
             )
         except QckmError as error:
             raise error.within(f"window {name}") from error

@@ -160,7 +160,7 @@ class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixtur
     def to_model(self) -> Model:
         """Return the mixture as a `qckm.Model`, to be saved as JSON, Parquet or .npz."""
         check_is_fitted(self)
-        return Model.of_mixture(self._decode(), self.operator_)
+        return Model.of_mixture(self._density(), self.operator_)
 
     def to_sklearn(self) -> GaussianMixture:
         """Return a fitted scikit-learn `GaussianMixture` with these weights, means and covariances."""

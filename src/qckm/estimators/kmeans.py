@@ -205,7 +205,7 @@ class CompressiveKMeans(
     def to_model(self) -> Model:
         """Return the centroids as a `qckm.Model`, to be saved as JSON, CSV, Parquet or .npz."""
         check_is_fitted(self)
-        return Model.of(self._decode(), self.operator_)
+        return self._decode().to_model()
 
     def to_sklearn(self) -> KMeans:
         """Return a fitted scikit-learn `KMeans` with these centroids, e.g. for ONNX by skl2onnx."""

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from qckm.clustering.nearest import nearest
+from qckm.clustering.nearest import distances, nearest
 from qckm.common import atomic
-from qckm.common.arrays import Floats
-from qckm.decoding.decode import Clustering
-from qckm.decoding.mixture import FittedMixture
+from qckm.common.arrays import Floats, Rows
 from qckm.errors import FileError
 from qckm.models.gaussian_density import GaussianDensity
 from qckm.sketch import SketchOperator
-from qckm.sources.rows import as_rows
+from qckm.sources.rows import as_rows, require_names, with_columns
 
 if TYPE_CHECKING:
     from sklearn.cluster import KMeans
@@ -94,31 +92,14 @@ class Model:
             raise FileError("Expected covariances that are positive: symmetric, and of no direction without variance.")
 
     @classmethod
-    def of(cls, clustering: Clustering, operator: SketchOperator, facts: dict[str, Any] | None = None) -> Model:
-        """Return the model of what a decoder found."""
-        return cls(
-            clustering.centers,
-            clustering.weights,
-            clustering.spreads,
-            operator.units,
-            operator.feature_names,
-            facts or {},
-        )
-
-    @classmethod
-    def of_mixture(cls, mixture: FittedMixture, operator: SketchOperator, facts: dict[str, Any] | None = None) -> Model:
+    def of_mixture(
+        cls, density: GaussianDensity, operator: SketchOperator, facts: dict[str, Any] | None = None
+    ) -> Model:
         """Return the model of a mixture that was fitted to a sketch."""
-        density = GaussianDensity(mixture.weights, mixture.means, mixture.covariances)
         variances = np.diagonal(density.matrices, axis1=1, axis2=2) / operator.units**2
-        return cls(
-            mixture.means,
-            mixture.weights,
-            np.sqrt(variances.mean(axis=1)),
-            operator.units,
-            operator.feature_names,
-            facts or {},
-            mixture.covariances,
-        )
+        spreads, names = np.sqrt(variances.mean(axis=1)), operator.feature_names
+        held = density.means, density.weights, spreads, operator.units, names, facts or {}, density.covariances
+        return cls(*held)
 
     @property
     def density(self) -> GaussianDensity:
@@ -129,8 +110,7 @@ class Model:
 
     def score_samples(self, X: object) -> Floats:
         """Return the logarithm of a mixture's density at each row X: (rows, n)."""
-        rows = np.asarray(as_rows(X, self.centers.shape[1]), np.float64)
-        return self.density.score_samples(rows)
+        return self.density.score_samples(np.asarray(self._rows(X), np.float64))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -139,7 +119,7 @@ class Model:
 
     def nearest(self, X: object, n_jobs: int | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
         """Return the nearest centroid of each row X: (rows, n), and the distance to it, in units."""
-        rows = as_rows(X, self.centers.shape[1])
+        rows = self._rows(X)
         if (self.units == 1).all():
             labels, squares = nearest(rows, self.centers, n_jobs)
         else:
@@ -149,8 +129,18 @@ class Model:
     def predict(self, X: object) -> npt.NDArray[np.int32]:
         """Return the nearest centroid of each row X: (rows, n); of a mixture, the most probable component."""
         if self.covariances is not None:
-            return self.density.predict(np.asarray(as_rows(X, self.centers.shape[1]), np.float64))
+            return self.density.predict(np.asarray(self._rows(X), np.float64))
         return self.nearest(X)[0]
+
+    def transform(self, X: object) -> Floats:
+        """Return the distance of each row X: (rows, n) to each centroid, (rows, K), in units."""
+        return distances(self._rows(X), self.centers, self.centers.mean(axis=0), self.units)
+
+    def _rows(self, X: object) -> Rows:
+        """Return rows (rows, n) of the model's columns: of a frame those of its names, in its order."""
+        chosen = with_columns(X, None, self.feature_names)
+        require_names(chosen, self.feature_names)
+        return as_rows(chosen, self.centers.shape[1])
 
     def to_sklearn(self) -> KMeans | GaussianMixture:
         """Return a fitted scikit-learn `KMeans` with these centroids, e.g. for ONNX by skl2onnx.

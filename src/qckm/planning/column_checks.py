@@ -15,9 +15,9 @@ from qckm.common.arrays import Floats
 from qckm.errors import Remark
 from qckm.sketch import Sketch
 
-# A column that makes up more than this share of the squared distances is all that clusters are found by: the issue's
-# own definition, not a number that steers anything.
-_NEARLY_ALL = 0.99
+# A column that makes up more than this share of the squared distances is nearly all that clusters are found by. The
+# number steers nothing but the remark.
+_NEARLY_ALL = 0.95
 # Of fewer rows, whole numbers without gaps are no surprise.
 _FEWEST = 20
 # A pilot drawn from many rows misses the first and the last of them: 1 of its 32 parts at either end, at most.
@@ -66,28 +66,26 @@ def identifiers_in_sketch(sketch: Sketch, names: Sequence[str]) -> dict[str, str
     return found
 
 
-def dominating_column(
-    points: Floats, weights: Floats, names: Sequence[str], what: str, known: Collection[str] = ()
-) -> str:
-    """Tell of a column beside which the others of points (P, n) do not count, unless it is known to be no measurement.
+def dominating_column(variances: Floats, names: Sequence[str], known: Collection[str] = ()) -> str:
+    """Tell of a column beside which the others, of such variances (n,), do not count, unless it is no measurement.
 
     Examples
     --------
     >>> import numpy as np
-    >>> dominating_column(np.array([[20.0, 9e3], [40.0, 8e4]]), np.ones(2), ["age", "income"], "rows")[:52]
-    "Column 'income' makes up 100.00% of the squared dist"
+    >>> dominating_column(np.array([100.0, 9e6]), ["age", "income"])[:55]
+    "Column 'income' makes up more than 99.9% of the squared"
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        squares = weights @ (points - np.average(points, axis=0, weights=weights)) ** 2 if weights.any() else weights
-        total = float(squares.sum())
-    if len(names) < 2 or not 0 < total < np.inf or squares.max() <= _NEARLY_ALL * total:
+        total = float(variances.sum())
+    # Beside columns that are constant, any column is all there is.
+    if np.count_nonzero(variances) < 2 or not total < np.inf or variances.max() <= _NEARLY_ALL * total:
         return ""
-    name = names[int(squares.argmax())]
+    name, share = names[int(variances.argmax())], float(variances.max()) / total
     if name in known:
         return ""
     return Remark(
-        f"Column {name!r} makes up {squares.max() / total:.2%} of the squared distances between {what}: the others "
-        "hardly count. Standardize the columns if they should.",
+        f"Column {name!r} makes up {'more than 99.9%' if share > 0.999 else f'{share:.1%}'} of the squared distances "
+        "between rows: the others hardly count. Standardize the columns if they should.",
         about="standardize",
     )
 
@@ -95,7 +93,10 @@ def dominating_column(
 def doubts_of_rows(rows: Floats, weights: Floats, units: Floats, names: Sequence[str]) -> tuple[str, ...]:
     """Return what a user should hear of the columns of a pilot, which count in such units (n,)."""
     identifiers = identifiers_in_rows(rows, weights, names)
-    dominating = dominating_column(rows / units, weights, names, "rows", known=identifiers)
+    with np.errstate(over="ignore", invalid="ignore"):
+        counted = rows / units
+        variances = weights @ (counted - np.average(counted, axis=0, weights=weights)) ** 2
+    dominating = dominating_column(variances, names, known=identifiers)
     return (*identifiers.values(), *([dominating] if dominating else []))
 
 

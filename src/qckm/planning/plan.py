@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.common.random import mixed_with, spawn
-from qckm.errors import DecodeError, OperatorError
+from qckm.common.random import as_seed, mixed_with, spawn
+from qckm.errors import DecodeError, OperatorError, RemarkWarning, warn
 from qckm.operator import signatures
+from qckm.operator.arguments import as_count
 from qckm.operator.drawing import require_drawable
 from qckm.operator.request import Dither
 from qckm.planning.column_checks import doubts_of_rows
 from qckm.planning.hints import Hints
 from qckm.planning.pilot import Pilot, choose_pilot_size
+from qckm.planning.row_sample import seed_of
 from qckm.planning.sampling import draw_pilot_of
 from qckm.planning.scale import Settings, choose_law, choose_n_frequencies, choose_settings
 from qckm.sketch import SketchOperator
+from qckm.sources.engine_rows import engine_of, open_held
 from qckm.sources.source import Source
 
 # So few clusters are found in seconds, whatever the rows.
@@ -73,6 +76,41 @@ class Planned:
     hints: Hints | None = None
     words: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+
+
+def operator_from_pilot(
+    X: object,
+    n_clusters: int,
+    standardize: bool,
+    n_frequencies: int | None,
+    law: Any,
+    signature: Any,
+    dither: Dither,
+    octaves: int,
+    columns: Sequence[str | int] | None,
+    random_state: Any,
+) -> SketchOperator:
+    """Do what `SketchOperator.from_pilot` says."""
+    K = as_count("n_clusters", n_clusters)
+    plan = Plan(K, n_frequencies, None, law, signature, dither, bool(standardize), as_seed(random_state), octaves)
+    if engine_of(X):
+        held = open_held(X, columns)
+        names = held.names or tuple(map(str, range(held.n_features)))
+
+        def draw(rng: np.random.Generator) -> Pilot:
+            pilot: Pilot = held.sample(seed_of(rng), rng, choose_pilot_size(K)).pilot()
+            return pilot
+
+        planned = plan_operator(names, held.names, draw, plan)
+    else:
+        from qckm.sources.opening import open_source  # it needs pyarrow, which takes its time
+
+        if isinstance(X, Source) and columns is not None:
+            raise OperatorError("Expected columns where the data are opened: qckm.open_source(data, columns).")
+        planned = draw_operator(X if isinstance(X, Source) else open_source(X, columns), plan)
+    if planned.remarks:
+        warn(" ".join(planned.remarks), RemarkWarning)
+    return planned.operator
 
 
 def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Planned:

@@ -4,7 +4,7 @@ Every function draws on the axes it is given, or on the current ones of pyplot, 
 """
 
 from qckm.plots.choice_of_k import selection
-from qckm.plots.drifts import drift_pvalues, witness
+from qckm.plots.drifts import drift_effects, witness
 from qckm.plots.experiment_curves import convergence, phase_diagram, trade_off
 from qckm.plots.maps import clustering, density
 
@@ -12,7 +12,7 @@ __all__ = [
     "clustering",
     "convergence",
     "density",
-    "drift_pvalues",
+    "drift_effects",
     "phase_diagram",
     "selection",
     "trade_off",

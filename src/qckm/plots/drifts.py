@@ -1,4 +1,4 @@
-"""Drift: the p-values of many windows, and where rows have come and gone."""
+"""Drift: how much many windows have changed, and where rows have come and gone."""
 
 from __future__ import annotations
 
@@ -16,13 +16,11 @@ from qckm.plots.inputs import require
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Beyond, a p-value is as good as none.
-_LEAST = 1e-16
 _MOST_NAMES = 12
 
 
-def drift_pvalues(series: DriftSeries, ax: Axes | None = None) -> Axes:
-    """Draw the adjusted p-values of many windows, those that have drifted in red.
+def drift_effects(series: DriftSeries, ax: Axes | None = None) -> Axes:
+    """Draw at least which share of each window's rows has changed, with two standard errors; drift in red.
 
     Parameters
     ----------
@@ -39,18 +37,22 @@ def drift_pvalues(series: DriftSeries, ax: Axes | None = None) -> Axes:
     >>> op = qckm.SketchOperator.draw(n_features=2, n_frequencies=100, scale=1.0, random_state=0)
     >>> rng = np.random.default_rng(0)
     >>> hours = [op.sketch(rng.normal(size=(2000, 2)) + (hour > 7)) for hour in range(10)]
-    >>> ax = qckm.plots.drift_pvalues(qckm.compare_windows(hours, op.sketch(rng.normal(size=(20_000, 2)))))
+    >>> ax = qckm.plots.drift_effects(qckm.compare_windows(hours, op.sketch(rng.normal(size=(20_000, 2)))))
     >>> ax.get_ylabel()
-    'p-value, adjusted'
+    'rows that changed, at least (%)'
     """
     require(series, DriftSeries)
     ax = as_axes(ax)
-    values, drifted = np.maximum(series.adjusted, _LEAST), series.drifted
-    places = np.arange(len(values))
-    ax.axhline(series.level, color="0.6", lw=1, ls="--", label=f"level {series.level:g}")
-    ax.plot(places[~drifted], values[~drifted], "o", ms=5, color="tab:blue", label="no drift found")
-    ax.plot(places[drifted], values[drifted], "o", ms=6, color="tab:red", label="drift")
-    ax.set(yscale="log", ylabel="p-value, adjusted", ylim=(min(values.min(), series.level) / 3, 3))
+    drifted, places = series.drifted, np.arange(len(series.drifts))
+    least = series.drifts[0].min_effect
+    if least > 0:
+        ax.axhline(100 * least, color="0.6", lw=1, ls="--", label=f"smallest that counts, {least:.1%}")
+    for which, color, label in ((~drifted, "tab:blue", "no drift"), (drifted, "tab:red", "drift")):
+        if which.any():
+            errors = 200 * series.effect_errors[which]
+            ax.errorbar(places[which], 100 * series.effects[which], errors, fmt="o", ms=5, color=color, label=label)
+    ax.set(ylabel="rows that changed, at least (%)")
+    ax.set_ylim(bottom=0)
     if len(places) <= _MOST_NAMES:
         ax.set_xticks(places, series.names, rotation=30 if max(map(len, series.names)) > 3 else 0)
     else:

@@ -1,4 +1,4 @@
-"""Pictures of a drift as inline SVG: weights then and now, centroids that moved, the witness map, p-values."""
+"""Pictures of a drift as inline SVG: weights then and now, centroids that moved, the witness map, effects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from qckm.report.html import Html, element
 
 # Clusters whose weights are shown: those that changed most.
 MOST_BARS = 15
-_LEAST_PVALUE = 1e-16
 _RISEN, _FALLEN, _SOFT = "#b42318", "#1f5fa8", "#8a94a3"
 # A share of the highest hill below which a map stays white.
 _FAINT = 0.08
@@ -105,35 +104,39 @@ def draw_witness(found: WitnessMap) -> Html:
     return picture("Where rows came and went", HEIGHT, [parts, frame])
 
 
-def draw_pvalues(series: DriftSeries) -> Html:
-    """Draw the adjusted p-values of windows, in their order, on a logarithmic axis."""
-    values = np.maximum(series.adjusted, _LEAST_PVALUE)
-    least = min(float(values.min()), series.level) / 3
+def draw_effects(series: DriftSeries) -> Html:
+    """Draw at least which share of each window's rows has changed, with two standard errors, in their order."""
+    sizes, errors = series.effects, series.effect_errors
+    most = max(float((sizes + 2 * errors).max()), 1e-9)
     left, right, top, bottom, height = 58.0, WIDTH - 14.0, 14.0, 210.0, 236
 
     def across(place: float) -> float:
-        return left + (right - left) * (place + 0.5) / len(values)
+        return left + (right - left) * (place + 0.5) / len(sizes)
 
     def down(value: float) -> float:
-        return top + (bottom - top) * float(np.log(value) / np.log(least))
+        return bottom - (bottom - top) * min(max(value / most, 0.0), 1.0)
 
-    level = f"{down(series.level):.1f}"
     parts = [
-        element("line", x1=left, x2=right, y1=level, y2=level, stroke=_SOFT, stroke_dasharray="5 4"),
-        element("text", f"{series.level:g}", x=left - 8, y=f"{down(series.level) + 4:.1f}", text_anchor="end"),
-        element("text", "1", x=left - 8, y=f"{top + 4:.1f}", text_anchor="end"),
-        element("text", f"{least:.0e}", x=left - 8, y=f"{bottom + 4:.1f}", text_anchor="end"),
+        element("text", f"{most:.1%}", x=left - 8, y=f"{top + 4:.1f}", text_anchor="end"),
+        element("text", "0", x=left - 8, y=f"{bottom + 4:.1f}", text_anchor="end"),
         element("line", x1=left, x2=left, y1=top, y2=bottom, class_="axis"),
         element("line", x1=left, x2=right, y1=bottom, y2=bottom, class_="axis"),
     ]
-    for place, (value, drifted, name) in enumerate(zip(values, series.drifted, series.names, strict=True)):
-        dot = {"cx": f"{across(place):.1f}", "cy": f"{down(value):.1f}", "r": 4, "fill": _RISEN if drifted else _FALLEN}
-        parts.append(element("circle", element("title", f"{name}: {value:.2g}"), **dot))
-    for place in (0, len(values) - 1) if len(values) > 1 else (0,):
+    least = series.drifts[0].min_effect
+    if 0 < least < most:
+        y = f"{down(least):.1f}"
+        parts.append(element("line", x1=left, x2=right, y1=y, y2=y, stroke=_SOFT, stroke_dasharray="5 4"))
+    for place, (size, error, drifted, name) in enumerate(zip(sizes, errors, series.drifted, series.names, strict=True)):
+        x, tone = f"{across(place):.1f}", _RISEN if drifted else _FALLEN
+        ends = {"x1": x, "x2": x, "y1": f"{down(size - 2 * error):.1f}", "y2": f"{down(size + 2 * error):.1f}"}
+        words = element("title", f"{name}: {size:.2%} ± {error:.2%}")
+        parts.append(element("line", **ends, stroke=tone, stroke_width=1.5))
+        parts.append(element("circle", words, cx=x, cy=f"{down(size):.1f}", r=4, fill=tone))
+    for place in (0, len(sizes) - 1) if len(sizes) > 1 else (0,):
         anchor = "start" if place == 0 else "end"
-        x = left if place == 0 else right
-        parts.append(element("text", series.names[place], x=x, y=height - 6, text_anchor=anchor, class_="small"))
-    return picture("Adjusted p-values of the windows", height, parts)
+        end = left if place == 0 else right
+        parts.append(element("text", series.names[place], x=end, y=height - 6, text_anchor=anchor, class_="small"))
+    return picture("How much the windows have changed", height, parts)
 
 
 def _arrow(begin: Floats, end: Floats) -> Html:

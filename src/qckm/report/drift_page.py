@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import qckm
-from qckm.drift.drift_result import MEANINGS, Drift, format_pvalue
+from qckm.drift.drift_result import MEANINGS, Drift, effect_in_words, equal_or_less, format_pvalue
 from qckm.drift.explanation import Explanation
 from qckm.drift.windows import DriftSeries
 from qckm.drift.witness_map import witness_map
@@ -13,6 +13,8 @@ from qckm.report.page import head, section
 
 _RESOLUTION = 56
 _VERDICTS = {True: "There is drift.", False: "No drift was found."}
+# Columns whose means and deviations are shown: those that changed most.
+_MOST_COLUMNS = 100
 
 
 def render_drift(found: Drift | DriftSeries, names: tuple[str, str] = ("the first window", "the second")) -> str:
@@ -48,13 +50,20 @@ def _pair(found: Drift, names: tuple[str, str]) -> list[Html | None]:
     plane = found.before.operator.n_features == 2
     blocks = "" if found.n_blocks == (1, 1) else f", in {found.n_blocks[0]} and {found.n_blocks[1]} blocks"
     reference = f" The reference has {found.reference_rows:,} rows." if found.reference_rows else ""
+    size = effect_in_words(found)
     words = (
-        f"p = {format_pvalue(found.pvalue)}, at a level of {found.level:g}, for {found.before.count:,} and "
+        f"p {equal_or_less(found.pvalue)}, at a level of {found.level:g}, for {found.before.count:,} and "
         f"{found.after.count:,} rows{blocks}. Statistic: {found.statistic_name}, {found.statistic:.3g} "
         f"({MEANINGS[found.statistic_name]}).{reference}"
     )
-    told = [*found.notes, *map(str, found.correlations)]
-    notes = [element("p", note[0].upper() + note[1:]) for note in told]
+    small = found.pvalue <= found.level and not found.drifted
+    verdict = f"There is {found.verdict}." if small else _VERDICTS[found.drifted]
+    said = [
+        element("p", element("strong", f"{size[0].upper()}{size[1:]}."), " What is less is not seen by the sketches."),
+        _warnings(found.notes),
+        element("p", words),
+        [element("p", f"{change}".capitalize() + ".") for change in found.correlations],
+    ]
     witness = None
     if plane:
         picture = drift_charts.draw_witness(witness_map(found, _RESOLUTION))
@@ -62,11 +71,39 @@ def _pair(found: Drift, names: tuple[str, str]) -> list[Html | None]:
     return [
         element("h1", "Drift"),
         element("p", f"{names[0]}, then {names[1]}", class_="soft"),
-        section(_VERDICTS[found.drifted], [element("p", words), notes], kind=_kind(found.drifted)),
+        section(verdict, said, kind=_kind(found.drifted)),
+        _columns(found),
         None if explanation is None else _changes(explanation),
         None if explanation is None else _clusters(explanation, found),
         witness,
     ]
+
+
+def _warnings(notes: tuple[str, ...]) -> list[Html]:
+    return [element("p", f"Warning: {note[0].lower()}{note[1:]}.".replace("?.", "?")) for note in notes]
+
+
+def _columns(found: Drift) -> Html | None:
+    """Return means and deviations of the columns, then and now, as a table."""
+    if not found.columns:
+        return None
+    names = ("column", "mean before", "mean after", "in deviations", "deviation before", "deviation after")
+    rows = [element("tr", [element("th", name) for name in names])]
+    for change in found.columns[:_MOST_COLUMNS]:
+        shift = f"{change.shift:+.3f} ± {change.error:.2g}" if change.shift == change.shift else ""
+        cells = [
+            change.column,
+            f"{change.mean_before:.6g}",
+            f"{change.mean_after:.6g}",
+            shift,
+            f"{change.deviation_before:.5g}",
+            f"{change.deviation_after:.5g}",
+        ]
+        rows.append(element("tr", [element("td", cell) for cell in cells]))
+    more = len(found.columns) - _MOST_COLUMNS
+    note = "Of all rows, as they were coded; the largest change first."
+    note += f" {more} more columns changed less." if more > 0 else ""
+    return section("Columns", element("div", element("table", rows), class_="wide"), note)
 
 
 def _changes(found: Explanation) -> Html:
@@ -96,24 +133,31 @@ def _clusters(found: Explanation, drift: Drift) -> Html:
 def _series(found: DriftSeries, against: str) -> list[Html | None]:
     drifted = int(found.drifted.sum())
     words = (
-        f"{drifted} of {len(found.drifts)} windows differ from {against}. Of those that are said to, a share of at "
-        f"most {found.level:g} does not, on average (Benjamini and Hochberg)."
+        f"{drifted} of {len(found.drifts)} windows differ from {against}. Of those that are reported, a share of at "
+        f"most {found.level:g} are false alarms, on average (Benjamini and Hochberg)."
     )
-    rows = [element("tr", [element("th", name) for name in ("window", "rows", "p-value", "adjusted", "")])]
+    names = ("window", "rows", "rows changed, at least", "p-value", "adjusted", "", "changed most")
+    rows = [element("tr", [element("th", name) for name in names])]
     for name, drift, adjusted, said in zip(found.names, found.drifts, found.adjusted, found.drifted, strict=True):
         cells = [
             name,
             f"{drift.after.count:,}",
+            f"{drift.effect:.2%} ± {drift.effect_error:.2%}",
             format_pvalue(drift.pvalue),
             format_pvalue(adjusted),
             "drift" if said else "",
+            drift.columns[0].brief() if said and drift.columns else "",
         ]
         rows.append(element("tr", [element("td", cell) for cell in cells]))
     return [
         element("h1", "Drift"),
         element("p", f"{len(found.drifts)} windows, compared with {against}", class_="soft"),
-        section(_VERDICTS[drifted > 0], element("p", words), kind=_kind(drifted > 0)),
-        section("p-values", drift_charts.draw_pvalues(found), "Adjusted, in the order of the windows. Red: drift."),
+        section(_VERDICTS[drifted > 0], [element("p", words), _warnings(found.notes)], kind=_kind(drifted > 0)),
+        section(
+            "Rows that changed, at least",
+            drift_charts.draw_effects(found),
+            "With two standard errors, in the order of the windows. Red: drift.",
+        ),
         section("Windows", element("div", element("table", rows), class_="wide")),
     ]
 

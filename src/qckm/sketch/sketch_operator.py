@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
@@ -19,6 +19,7 @@ from qckm.kernels.portable import Measurement, PortableSketcher
 from qckm.kernels.sketcher import Sketcher, count_bits, make_sketcher
 from qckm.kernels.threads import as_jobs
 from qckm.operator import ConstructedOperator
+from qckm.operator.request import Dither
 from qckm.sketch.bounds import unknown
 from qckm.sketch.column_sums import ColumnSums
 from qckm.sketch.sketch import Sketch
@@ -37,6 +38,15 @@ from qckm.sources.source import BATCH_BYTES, Batch, Source, is_read_in_batches, 
 
 if TYPE_CHECKING:
     from qckm.kernels.cuda.gpu_sketcher import GpuSketcher
+
+
+# How rows choose an operator is known to a room above (planning/), which `qckm` itself registers.
+_planners: list[Callable[..., SketchOperator]] = []
+
+
+def register_planner(planner: Callable[..., SketchOperator]) -> None:
+    """Say who draws operators from a pilot: what takes the parameters of `SketchOperator.from_pilot`."""
+    _planners[:] = [planner]
 
 
 class SketchableRows(Protocol):
@@ -61,10 +71,10 @@ class RowsOnGpu(SketchableRows, Protocol):
 class SketchOperator(ConstructedOperator):
     """What is measured of a row, and the sums of it.
 
-    Build one with `draw`, `from_ranges`, `from_frequencies` or `from_seed`. Two operators are equal when they measure
-    the same, as their fingerprints say, and decode alike: units and octaves are the same, too. Then, and only then,
-    their sketches may be added. The parameters are those of `Operator`, which users seldom see: integer codes of
-    frequencies and dither, steps, origin, signature, notes.
+    Build one with `from_pilot`, `draw`, `from_ranges`, `from_frequencies` or `from_seed`. Two operators are equal when
+    they measure the same, as their fingerprints say, and decode alike: units and octaves are the same, too. Then, and
+    only then, their sketches may be added. The parameters are those of `Operator`, which users seldom see: integer
+    codes of frequencies and dither, steps, origin, signature, notes.
 
     Examples
     --------
@@ -77,6 +87,55 @@ class SketchOperator(ConstructedOperator):
     >>> op.pool(op.encode(X)) == sketch  # the bits of a sensor give the same sketch
     True
     """
+
+    @classmethod
+    def from_pilot(
+        cls,
+        X: object,
+        n_clusters: int,
+        standardize: bool = False,
+        n_frequencies: int | None = None,
+        law: Any = "auto",
+        signature: Any = "one-bit",
+        dither: Dither = "paired",
+        octaves: int = 1,
+        columns: Sequence[str | int] | None = None,
+        random_state: Any = None,
+    ) -> SketchOperator:
+        """Draw an operator that suits some rows: a few thousand are looked at, and none is kept.
+
+        This is what `qckm operator` does: with the same rows and seed it draws the same operator.
+
+        Parameters
+        ----------
+        X : array-like of shape (rows, n)
+            Rows like those to come, wherever they are: whatever `sketch` takes.
+        n_clusters : int
+            K, for the scale and the number of frequencies. The sketches can be decoded with another K, too.
+        standardize : bool, default False
+            Whether each column counts in its own standard deviation.
+        n_frequencies : int, optional
+            m; 5nK by default.
+        law, signature, dither, octaves, random_state
+            As those of `draw`. The scale of several octaves is the middle one.
+        columns : sequence of str or int, optional
+            The columns to measure, by name or position; all by default.
+
+        Returns
+        -------
+        SketchOperator
+            With a `RemarkWarning` where a column numbers or names rows, or outweighs all others.
+
+        Examples
+        --------
+        >>> import numpy as np, qckm
+        >>> X = np.random.default_rng(0).normal(size=(1000, 2)) * [1, 1000]
+        >>> op = qckm.SketchOperator.from_pilot(X, n_clusters=3, standardize=True, random_state=0)
+        >>> op.units.round(-1).tolist(), op.sketch(X).count
+        ([0.0, 980.0], 1000)
+        """
+        (plan,) = _planners
+        return plan(X, n_clusters, standardize, n_frequencies, law, signature, dither, octaves, columns, random_state)
 
     def empty(self) -> Sketch:
         """Return the sketch of no rows, where every sum starts; its file is how an operator travels."""

@@ -10,6 +10,7 @@ from qckm.cli.paths import Input, OneFile, Output
 from qckm.decoding.decode import Clustering, Hints
 from qckm.decoding.mixture import COVARIANCE_TYPES, CovarianceType, FittedMixture
 from qckm.models import ENDINGS, Model
+from qckm.models.gaussian_density import GaussianDensity
 from qckm.planning.plan import require_rows
 from qckm.sketch import Sketch
 from qckm.sources.rows import OnBad
@@ -91,9 +92,10 @@ def command(
         **({"privacy": privacy} if privacy else {}),
     }
     if isinstance(fitted, FittedMixture):
-        model = Model.of_mixture(fitted, found.operator, facts)
+        density = GaussianDensity(fitted.weights, fitted.means, fitted.covariances)
+        model = Model.of_mixture(density, found.operator, facts)
     else:
-        model = Model.of(fitted, found.operator, facts)
+        model = fitted.to_model(facts)
     sketch_to_model.write_model(model, target, console)
     sketch_to_model.say_found(fitted, found, target, seconds, console)
     return sketch_to_model.exit_code(fitted, strict)

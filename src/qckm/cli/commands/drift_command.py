@@ -16,7 +16,7 @@ from qckm.drift.compare import compare
 from qckm.drift.drift_result import Drift
 from qckm.drift.reference_rows import MOST_ROWS, Reference
 from qckm.drift.windows import DriftSeries, compare_windows
-from qckm.errors import DriftWarning, QckmError
+from qckm.errors import DriftWarning, PoorFitWarning, QckmError, RemarkWarning, SaturationWarning
 from qckm.sketch import Sketch
 from qckm.sources.rows import OnBad
 
@@ -34,6 +34,13 @@ from qckm.sources.rows import OnBad
 @click.option("--reference", type=Input(), help="A file of 2000 rows or more of the usual kind: a more powerful test.")
 @click.option("--level", type=options.Number(0, 1, min_open=True, max_open=True), default=0.05, show_default=True)
 @click.option(
+    "--min-effect",
+    type=options.Number(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Changes of a smaller share of the rows are no drift: 0.05 is 5 %.",
+)
+@click.option(
     "--statistic",
     type=click.Choice(["auto", "largest", "squares", "whitened"]),
     default="auto",
@@ -44,7 +51,9 @@ from qckm.sources.rows import OnBad
 @click.option("--model", "-m", type=OneFile(), help="Explain it by the clusters of a model.")
 @click.option("--report", type=Output(), help="Write an HTML page.")
 @click.option(
-    "--plot", type=Output(*outputs.PICTURES), help="Draw p-values, or where rows came and went (needs matplotlib)."
+    "--plot",
+    type=Output(*outputs.PICTURES),
+    help="Draw how much has changed, or where rows came and went (needs matplotlib).",
 )
 @options.bad_option
 @click.option("--seed", type=options.Whole(min=0), default=0, show_default=True)
@@ -55,6 +64,7 @@ def command(
     blocks: bool,
     reference: str | None,
     level: float,
+    min_effect: float,
     statistic: Literal["auto", "largest", "squares", "whitened"],
     clusters: int | None,
     model: str | None,
@@ -64,18 +74,19 @@ def command(
     seed: int,
     console: Console,
 ) -> int:
-    """Tell whether the rows of two sketches are alike, and what has changed. No row is needed.
+    """Find out whether the rows of two sketches are alike, how much has changed, and what. No row is needed.
 
     \b
     Examples:
       qckm drift monday.qckm tuesday.qckm
       qckm drift monday.qckm tuesday.qckm --reference sample.parquet -k 10 --report drift.html
-      qckm drift hour-*.qckm --against last-week.qckm --plot hours.png
+      qckm drift hour-*.qckm --against last-week.qckm --min-effect 0.02 --plot hours.png
       qckm drift today-*.qckm --against 'yesterday-*.qckm' --blocks
 
-    The exit code is 0 where no drift was found, 1 where there is drift, 2 where something is wrong. Of many windows,
-    the level is the share of false ones among those that are said to have drifted. With --blocks, rows may depend on
-    their neighbours within a part.
+    The exit code is 0 if no drift was found, 1 if there is drift, 2 if something is wrong. The more rows there are, the
+    smaller the differences that are found: the size is printed beside the p-value, and with --min-effect small ones
+    do not count. Of many windows, the level is the share of false alarms among those that are reported. With --blocks,
+    rows may depend on their neighbours within a part.
     """
     names, others = list(sketches), list(against)
     if not others and (blocks or len(names) != 2):
@@ -95,10 +106,11 @@ def command(
         pilot = inputs.read_some(reference, operator, seed, console, on_bad, MOST_ROWS)
         prepared = Reference.of(operator, pilot.repeated(MOST_ROWS), seed)
     known: Any = sketch_io.load_model(model) if model is not None else clusters
-    options: dict[str, Any] = {"statistic": statistic, "level": level, "random_state": seed}
+    options: dict[str, Any] = {"statistic": statistic, "level": level, "min_effect": min_effect, "random_state": seed}
     found: Drift | DriftSeries
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DriftWarning)  # a note says it, too
+        for kind in (DriftWarning, PoorFitWarning, RemarkWarning, SaturationWarning):
+            warnings.simplefilter("ignore", kind)  # a note says it, too
         if blocks:
             found = compare(usual, windows, prepared, clusters=known, **options)
         elif len(windows) == 1:
@@ -107,7 +119,10 @@ def command(
             found = compare_windows(windows, _sum(usual, others), prepared, names=_short(names), **options)
     _write(found, report, plot, (_words(others), _words(names)))
     console.print_facts({"inputs": list(names), "against": list(others), **found.to_dict()})
-    if not console.json and not console.quiet:
+    if console.json or console.quiet:
+        for note in found.notes:
+            console.warn(note)
+    else:
         for line in found.summary().split("\n"):
             show(line)
     return int(bool(found.to_dict()["drifted"]))
@@ -147,4 +162,4 @@ def _write(found: Drift | DriftSeries, report: str | None, plot: str | None, nam
 def _draw(found: Drift | DriftSeries, ax: Any) -> Any:
     from qckm import plots
 
-    return plots.drift_pvalues(found, ax) if isinstance(found, DriftSeries) else plots.witness(found, ax)
+    return plots.drift_effects(found, ax) if isinstance(found, DriftSeries) else plots.witness(found, ax)

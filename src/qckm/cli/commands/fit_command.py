@@ -12,7 +12,7 @@ from qckm.cli.data_to_sketch import SketchTask
 from qckm.cli.paths import Output
 from qckm.common import atomic
 from qckm.common.text import format_duration
-from qckm.models import ENDINGS, Model
+from qckm.models import ENDINGS
 from qckm.planning.plan import decoder_seed, hints_for
 from qckm.sketch import checkpoints, files
 
@@ -86,7 +86,7 @@ def command(
         "seed": task.plan.seed,
         "command": command_again(),
     }
-    model = Model.of(clustering, done.sketch.operator, facts)
+    model = clustering.to_model(facts)
     sketch_to_model.write_model(model, target, console)
     if target != "-" and not atomic.is_device(target):
         checkpoints.remove(checkpoints.path_of(target))
