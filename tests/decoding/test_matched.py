@@ -195,7 +195,7 @@ def test_hardly_any_measurements(n, m, n_clusters, rng):
 
 @pytest.mark.filterwarnings("ignore::qckm.errors.PoorFitWarning")
 def test_more_clusters_than_distinct_rows():
-    op = qckm.SketchOperator.draw(2, 50, scale=3.0, random_state=0)
+    op = qckm.SketchOperator.draw(2, 50, 3.0, "gaussian", random_state=0)
     found = qckm.decode(op.sketch([[0.0, 0.0], [4.0, 4.0]] * 5), 4, random_state=0)
     for row in ([0.0, 0.0], [4.0, 4.0]):
         assert np.linalg.norm(found.centers - row, axis=1).min() < 0.6

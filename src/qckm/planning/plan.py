@@ -92,7 +92,7 @@ def operator_from_pilot(
 ) -> SketchOperator:
     """Do what `SketchOperator.from_pilot` says."""
     K = as_count("n_clusters", n_clusters)
-    plan = Plan(K, n_frequencies, None, law, signature, dither, bool(standardize), as_seed(random_state), octaves)
+    plan = Plan(K, n_frequencies, None, law, signature, dither, bool(standardize), as_seed(random_state), octaves, True)
     if engine_of(X):
         held = open_held(X, columns)
         names = held.names or tuple(map(str, range(held.n_features)))
