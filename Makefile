@@ -8,7 +8,7 @@ CORE := CMakeLists.txt $(wildcard src/qckm/kernels/core/*.[ch])
 CODE := conftest.py src tests experiments examples benchmarks docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-collector test-engines test-dask test-spark test-ray check format lint types strict test-sanitizers test-wheel test-lowest test-browser test-gpu test-cortex-m0 test-targets kills fuzz mutants experiments sensor-cost bench bench-gpu paper paper-quick docs figures try-it pictures clean
+.PHONY: help demo test test-collector test-engines test-dask test-spark test-ray check format lint types strict test-sanitizers test-wheel test-lowest test-browser test-gpu test-cortex-m0 test-targets kills fuzz mutants experiments sensor-cost bench bench-gpu paper paper-quick docs figures notebooks try-it pictures clean
 
 help:  ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -76,7 +76,7 @@ test-lowest: pyproject.toml tests/lowest.txt  ## run the tests with the oldest d
 	.venv-lowest/bin/python -m pytest -q -n 2 --dist loadfile --ignore tests/packaging
 
 test-browser: $(READY)  ## the report and the page to try it in headless Chromium (Debian: apt-get install chromium chromium-driver)
-	command -v chromium >/dev/null || { apt-get update && apt-get install --yes chromium chromium-driver; }
+	command -v chromium >/dev/null && command -v chromedriver >/dev/null || { apt-get update && apt-get install --yes chromium chromium-driver; }
 	$(BIN)/python -m pytest -q tests/browser
 
 test-gpu: $(READY)  ## the GPU's kernels on this machine's GPU (installs CuPy)
@@ -133,6 +133,9 @@ docs: $(VENV)/.docs-ready  ## build the site in docs/_build/html, offline, warni
 
 figures: $(READY)  ## fill in the figures of README and docs from the committed results
 	$(BIN)/python docs/figures
+
+notebooks: $(READY)  ## write the tutorials as notebooks, run, with their pictures (a minute)
+	$(BIN)/python docs/notebooks.py
 
 try-it: $(READY)  ## compile the encoder of the page docs/browser/site/try/index.html to WebAssembly (Debian: apt-get install clang lld)
 	command -v wasm-ld >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends clang lld; }
