@@ -1,4 +1,4 @@
-"""Twenty decodes with every instruction set, and as on CPUs that NumPy and BLAS treat otherwise: the same floats or not.
+"""Twenty decodes with every instruction set, and with loops that NumPy and BLAS choose on other CPUs: the same or not.
 
     python same_decodes.py            # the table, to results/same_decodes.csv
     python same_decodes.py --child    # the twenty decodes alone, as JSON
