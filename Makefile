@@ -33,15 +33,17 @@ test-collector: $(READY)  ## the collector with PostgreSQL and mosquitto (instal
 	$(BIN)/python -m pytest -q -rs tests/collector
 
 test-dask: $(READY)
-	$(BIN)/python -m pytest -q tests/engines/test_dask.py
+	$(BIN)/python -m pytest -q tests/engines/test_dask.py tests/engines/test_files.py tests/engines/test_far_away.py -k "not spark and not ray and not connect and not server"
 
 test-spark: $(READY)
 	command -v java >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends default-jre-headless; }
 	$(BIN)/python -m pytest -q tests/engines/test_spark.py tests/engines/test_spark_stream.py
+	$(BIN)/python -m pytest -q tests/engines/test_files.py tests/engines/test_far_away.py -k "spark or connect or server"
 
 test-ray: $(READY)
 	$(BIN)/python -m pip install --quiet --editable ".[ray]"
 	$(BIN)/python -m pytest -q tests/engines/test_ray.py
+	$(BIN)/python -m pytest -q tests/engines/test_files.py -k ray
 
 check: lint types strict test test-sanitizers test-cortex-m0  ## what CI runs: format, lint, types, tests, sanitizers, a sensor's microcontroller, Dask, Spark
 	$(MAKE) --jobs=2 --output-sync test-dask test-spark
@@ -126,7 +128,7 @@ $(VENV)/.docs-ready: $(READY)
 	touch $@
 
 docs: $(VENV)/.docs-ready  ## build the site in docs/_build/html, offline, warnings as errors, and check its links and spelling
-	$(BIN)/codespell README.md CHANGELOG.md CONTRIBUTING.md docs experiments benchmarks examples src
+	$(BIN)/codespell --skip '*.ipynb' README.md CHANGELOG.md CONTRIBUTING.md docs experiments benchmarks examples src
 	rm -rf docs/_build docs/gallery docs/tutorials
 	$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build/html
 	$(BIN)/python docs/check_site.py docs/_build/html

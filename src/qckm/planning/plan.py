@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from qckm.planning.scale import Settings, choose_law, choose_n_frequencies, choo
 from qckm.sketch import SketchOperator
 from qckm.sources.engine_rows import engine_of, open_held
 from qckm.sources.source import Source
+from qckm.sources.table import Selection
 
 # So few clusters are found in seconds, whatever the rows.
 _QUICK = 100
@@ -78,6 +79,24 @@ class Planned:
     remarks: tuple[str, ...] = ()
 
 
+class PilotedRows(Protocol):
+    """Rows elsewhere of which a pilot can be drawn."""
+
+    selection: Selection
+    once: bool
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of the columns, where they have names."""
+
+    def pilot(self, rng: np.random.Generator, size: int) -> Pilot:
+        """Draw a pilot."""
+
+
+def _pilot_of(rows: Source | PilotedRows, rng: np.random.Generator, size: int) -> Pilot:
+    return draw_pilot_of(rows, rng, size) if isinstance(rows, Source) else rows.pilot(rng, size)
+
+
 def operator_from_pilot(
     X: object,
     n_clusters: int,
@@ -113,7 +132,7 @@ def operator_from_pilot(
     return planned.operator
 
 
-def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Planned:
+def draw_operator(source: Source | PilotedRows, plan: Plan, want_hints: bool = False) -> Planned:
     """Draw the operator; look at a pilot only where a wish was left open, or what it tells a decoder is wanted.
 
     With scale and m given, and no standardising, no row is read and phases count from 0: the same wishes give the same
@@ -132,7 +151,7 @@ def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Plann
     size = choose_pilot_size(plan.n_clusters)
 
     def draw(rng: np.random.Generator) -> Pilot:
-        pilot = draw_pilot_of(source, rng, size)
+        pilot = _pilot_of(source, rng, size)
         drawn.append(int(pilot.weights.sum()))
         if want_hints and drawn[0] < size:  # these are all rows there are
             require_rows(drawn[0], plan.n_clusters or 1)
@@ -213,10 +232,10 @@ def plan_operator(
     return Planned(operator, hints, tuple(words), remarks)
 
 
-def hints_for(source: Source, plan: Plan, operator: SketchOperator) -> Hints:
+def hints_for(source: Source | PilotedRows, plan: Plan, operator: SketchOperator) -> Hints:
     """Return what a pilot tells a decoder about an operator made elsewhere."""
     for_pilot, _, _ = spawn(plan.seed, 3)
-    pilot = draw_pilot_of(source, for_pilot, choose_pilot_size(plan.n_clusters))
+    pilot = _pilot_of(source, for_pilot, choose_pilot_size(plan.n_clusters))
     settings = choose_settings(Pilot(pilot.rows / operator.units, pilot.weights), plan.n_clusters or 1, for_pilot)
     return _hints(pilot, settings, operator)
 
