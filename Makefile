@@ -89,8 +89,8 @@ test-cortex-m0: $(READY)  ## the sensor's encoder on an emulated Cortex-M0 (inst
 	tests/install-tools.sh cortex-m
 	$(BIN)/python -m pytest -q -rs tests/targets -k cortex-m0
 
-test-targets: $(READY)  ## the same on Cortex-M0, M3, M4, AVR, RISC-V, and as simulated hardware; the core on emulated ARM and s390x
-	tests/install-tools.sh host cpus cortex-m avr riscv verilog
+test-targets: $(READY)  ## the same on Cortex-M0, M3, M4, AVR, RISC-V, and as simulated hardware; the core on emulated ARM and s390x; recipes there and as WebAssembly
+	tests/install-tools.sh host cpus cortex-m avr riscv wasm verilog
 	$(BIN)/python -m pytest -q -rs tests/sensor tests/targets
 
 fuzz: $(READY)  ## read damaged and forged files: INPUTS=60000 in a few minutes, SEED=… as before, ONLY=models NUMBER=… one alone

@@ -286,7 +286,7 @@ def _options(task: SketchTask, operator: SketchOperator | None) -> dict[str, obj
         "dtype": task.dtype,
         "on_bad": task.on_bad,
         "operator": None if operator is None else operator.fingerprint,
-        **(asdict(task.plan) if operator is None else {}),
+        **({name: value for name, value in asdict(task.plan).items() if name != "alone"} if operator is None else {}),
     }
 
 
