@@ -14,7 +14,7 @@ from qckm.cli.console import DONE, DOUBTFUL, FAILED, Console
 from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.outputs import write_bytes
 from qckm.cli.summaries import columns_in_words, counted
-from qckm.common.text import format_duration
+from qckm.common.text import excess_in_words, format_duration
 from qckm.decoding.decode import CUT_SHORT, DECODERS, POOR_FIT, Clustering, Hints, decode_hinted
 from qckm.decoding.mixture import POOR_MIXTURE, CovarianceType, FittedMixture, fit_mixture
 from qckm.errors import PoorFitWarning, RemarkWarning
@@ -94,6 +94,7 @@ def fit_facts(fitted: Clustering | FittedMixture) -> dict[str, object]:
     if isinstance(fitted, Clustering):
         facts |= {"remarks": remarks_in_words(fitted.remarks)} if fitted.remarks else {}
         facts |= {} if fitted.inertia is None else _inertia(fitted)
+        facts |= {} if fitted.excess is None else {"excess": fitted.excess, "excess_high": fitted.excess_high}
         facts |= {} if fitted.octave is None else {"octave": fitted.octave}
     return facts
 
@@ -110,15 +111,16 @@ def exit_code(fitted: Clustering | FittedMixture, strict: bool) -> int:
 
 
 def verdict(fitted: Clustering | FittedMixture) -> str:
-    """Return in words whether what was found is reliable."""
+    """Return in words whether what was found is reliable, and how far from the best it is expected to be."""
     if fitted.converged is None:
         return "no verdict: this decoder gives none"
-    if not fitted.converged:
-        return "verdict: doubtful, see the warning above"
+    words = "reliable" if fitted.converged else "doubtful, see the warning above"
     remarks = len(fitted.remarks) if isinstance(fitted, Clustering) else 0
-    if remarks:
-        return f"verdict: the sketch settles them, but see the warning{'s' * (remarks > 1)} above"
-    return "verdict: reliable"
+    if fitted.converged and remarks:
+        words += f", but see the warning{'s' * (remarks > 1)} above"
+    if isinstance(fitted, Clustering) and fitted.excess is not None and fitted.excess_high is not None:
+        words += f"; {excess_in_words(fitted.excess, fitted.excess_high)}"
+    return f"verdict: {words}"
 
 
 def summary(fitted: Clustering | FittedMixture, operator: SketchOperator, count: float, seconds: float) -> list[str]:

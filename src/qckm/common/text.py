@@ -158,3 +158,24 @@ def line(cells: list[str]) -> str:
 
 def _quoted(cell: str) -> str:
     return '"' + cell.replace('"', '""') + '"' if any(mark in cell for mark in ',"\r\n') else cell
+
+
+def excess_in_words(excess: float, high: float) -> str:
+    """Return how far above the best SSE centroids are expected to be, and a limit that they are hardly above.
+
+    Examples
+    --------
+    >>> excess_in_words(0.0183, 0.06)
+    'SSE expected within 2 % of the best, hardly above 6 %'
+    >>> excess_in_words(0.0002, 0.001), excess_in_words(1.5, 7.5)
+    ('SSE expected within 0.1 % of the best', 'SSE perhaps several times the best')
+    """
+    if high <= 0.001:
+        return "SSE expected within 0.1 % of the best"
+    if excess >= 1:
+        return "SSE perhaps several times the best"
+    return f"SSE expected within {_per_cent(excess)} of the best, hardly above {_per_cent(high)}"
+
+
+def _per_cent(share: float) -> str:
+    return f"{max(100 * share, 0.1):.{1 if share < 0.00995 else 0}f} %"

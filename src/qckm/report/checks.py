@@ -9,7 +9,7 @@ import numpy as np
 
 from qckm.clustering.weighted_kmeans import kmeans
 from qckm.common.arrays import Floats
-from qckm.common.text import shortened
+from qckm.common.text import excess_in_words, shortened
 from qckm.decoding.decode import POOR_FIT
 from qckm.models import Model
 from qckm.report.facts import amount, count, number, percent
@@ -92,7 +92,12 @@ def _believed(facts: dict[str, object], compared: bool) -> Check | None:
     converged = facts.get("converged")
     if isinstance(converged, (bool, np.bool_)):
         grade: Grade = "good" if converged else "poor"
-        return Check(grade, _VERDICT, "These centroids explain the sketch." if converged else POOR_FIT)
+        excess, high = facts.get("excess"), facts.get("excess_high")
+        known = (
+            isinstance(excess, (int, float)) and isinstance(high, (int, float)) and np.isfinite([excess, high]).all()
+        )
+        words = f"{excess_in_words(float(excess), float(high))}." if known else "These centroids are reliable."  # type: ignore[arg-type]
+        return Check(grade, _VERDICT, words if converged else f"{POOR_FIT} {words if known else ''}".strip())
     if compared:
         return None
     words = "None is known of this model. A report with some rows compares them with it."
