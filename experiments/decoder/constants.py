@@ -46,10 +46,11 @@ NUMBERS = {
     "cloud": ["_POINTS", "_RUNS_ON_ROWS", "_RUNS_ON_POINTS", "_ROUNDS", "_STEP"],
     "density": ["DENSITIES", "MORE_THAN_K", "EVENNESS", "WORTH"],
     "expectation": ["BY_CHANCE", "LEFT_OUT"],
-    "matched": ["WIDER", "TOLERANCE", "NEARLY", "LEVEL", "ENOUGH_ENERGY", "ENOUGH_RADIANS", "MORE_MEASUREMENTS"],
+    "ensemble": ["WIDER", "WIDEST", "MIXED"],
+    "regret": ["CONCENTRATION", "MOST_REGRET", "UPPER_LIMIT", "EXCHANGED"],
     "search": ["STARTS", "STAGES", "STEPS", "STRIDE", "SHARE", "BRIEF", "IDLE", "GAIN"],
     "sketch_model": ["_SHARE_AT_ZERO"],
-    "known_totals": ["HEAVIER"],
+    "known_totals": ["HEAVIER", "_MISSED"],
     "scale": [
         "_FEW",
         "_OF_FEW",
@@ -60,7 +61,7 @@ NUMBERS = {
         "_SHARE_BEYOND",
         "_FURTHER",
     ],
-    "frequency_count": ["_USUAL"],
+    "frequency_count": ["_WITH_ROWS", "_ALONE"],
 }
 # Modules of these are in qckm.decoding, except for:
 PLACES = {"scale": "qckm.planning.scale", "frequency_count": "qckm.operator.frequency_count"}

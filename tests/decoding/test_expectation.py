@@ -1,10 +1,8 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import qckm
-from qckm.decoding.expectation import expected_misfit, inertia_error, log_odds
+from qckm.decoding.expectation import expected_misfit
 from qckm.decoding.fitting import Mixture, Problem
 from qckm.decoding.sketch_model import SketchModel
 
@@ -64,35 +62,3 @@ def test_a_shared_width_follows_less():
     model, mixture = fitted(0)
     shared, own = (expected_misfit(model, mixture, which, np.random.default_rng(0)).mean for which in (True, False))
     assert shared > own
-
-
-def test_clusters_that_are_there_are_no_accident():
-    """Forty frequencies for three clusters in two columns: the odds are beyond doubt."""
-    for seed in range(3):
-        assert log_odds(*fitted(seed), False) > 50
-
-
-def test_noise_has_no_odds():
-    """Measurements of the size of their own noise could be explained by clusters anywhere."""
-    model, mixture = fitted(0)
-    noise = np.random.default_rng(0).normal(size=model.waves.z.shape) * np.sqrt(model.noise / model.n_measurements)
-    quiet = replace(model, waves=model.waves._replace(z=noise))
-    assert log_odds(quiet, mixture._replace(misfit=model.noise), False) < 0
-
-
-def test_the_error_of_the_distances_is_theirs():
-    """Twenty sketches: the mean squared distance of the rows is as far from the mixture's as it is said to be."""
-    misses = []
-    for seed in range(20):
-        model, mixture = fitted(seed)
-        rng = np.random.default_rng(seed)
-        rows = CENTERS[rng.integers(3, size=N_ROWS)] + rng.normal(size=(N_ROWS, 2))  # those that were sketched
-        centers = model.to_points(CENTERS)
-        drawn = mixture.draw(100_000, np.random.default_rng(0))
-
-        def mean(points, centers=centers, model=model):
-            return ((points[:, None] - centers) ** 2).sum(axis=2).min(axis=1).mean() * model.spread**2
-
-        error = inertia_error(model, mixture, centers, rng)
-        misses.append((mean(drawn) - mean(model.to_points(rows))) / error)
-    assert 0.6 < np.std(misses) < 1.5  # 1 but for chance

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.column_test import ask_columns
-from qckm.decoding.expectation import expected_misfit
+from qckm.decoding.column_test import column_gap
+from qckm.decoding.expectation import BY_CHANCE, expected_misfit
 from qckm.decoding.fitting import Mixture
 from qckm.decoding.search import LONG, Search
 from qckm.decoding.sketch_model import SketchModel
@@ -36,8 +36,6 @@ class Attempt(NamedTuple):
     equal: Mixture
     own: Mixture
     goal: float  # what the former should leave of the sketch
-    equal_will_do: bool  # whether the former explain the sketch already
-    log_odds: float  # what the columns' means and variances add to the odds for them, where they are explained
     explained: bool  # whether either leaves no more than it should, and has the columns' means and variances
 
 
@@ -92,12 +90,12 @@ def finish(search: Search, model: SketchModel, found: Mixture, n_axes: int, goal
             return None
         if not shared_width and mixture.misfit > expected_misfit(model, mixture, False, search.rng).goal:
             return None
-        evidence = ask_columns(model, mixture, shared_width, search.rng)
-        return Attempt(equal, own, goal, shared_width, evidence.log_odds, True) if evidence.agrees else None
+        explained = column_gap(model, mixture, shared_width, search.rng) <= BY_CHANCE
+        return Attempt(equal, own, goal, True) if explained else None
 
     attempt = explained_by(equal, True) or explained_by(own, False)
     if attempt is None and n_axes:
         long = search.fit(search.lengthen(own, n_axes), LONG, "own")
         own = min(own, long, key=lambda mixture: mixture.misfit)
         attempt = explained_by(own, False)
-    return attempt or Attempt(equal, own, goal, False, 0.0, False)
+    return attempt or Attempt(equal, own, goal, False)

@@ -3,19 +3,17 @@
 The sums of columns take no part in the fit, so that they tell whether clusters that explain a sketch do so by accident:
 with few measurements, clusters elsewhere may. Were the rows drawn from the clusters, their fit would follow the noise
 of the sketch through h·(z − E z), with h in the tangent space so that Tᵀh is how a column's total changes with each
-unknown (expectation.py, `inertia_error`). The total g of the rows follows their own noise. Their difference is the mean
+unknown (expectation.py). The total g of the rows follows their own noise. Their difference is the mean
 of h·f − g over the rows, whose covariance is computed, from rows drawn of the clusters.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.decoding.expectation import BY_CHANCE, LEFT_OUT, basis_of, tangents_of, too_many
+from qckm.decoding.expectation import LEFT_OUT, basis_of, tangents_of, too_many
 from qckm.decoding.fitting import Mixture
 from qckm.decoding.sketch_model import SketchModel
 
@@ -23,34 +21,16 @@ from qckm.decoding.sketch_model import SketchModel
 _MOST_COLUMNS, _ROWS_A_TOTAL = 50, 20
 
 
-class Evidence(NamedTuple):
-    """What the columns say of clusters.
+def column_gap(model: SketchModel, mixture: Mixture, shared_width: bool, rng: np.random.Generator) -> float:
+    """Return how far clusters are from the columns' means and variances, in deviations of what chance leaves.
 
-    Parameters
-    ----------
-    gap : float
-        How far off the clusters' totals are, in standard deviations of what chance leaves: the root of the mean square.
-    log_odds : float
-        The logarithm of the odds for clusters that have such totals, against clusters elsewhere, whose totals are off
-        by about a column's own deviation and variance.
+    It is the root of the mean square; 0 where the sums of columns are not known, or telling takes gigabytes.
     """
-
-    gap: float
-    log_odds: float
-
-    @property
-    def agrees(self) -> bool:
-        """Whether clusters have the columns' means and variances, as far as chance lets them."""
-        return self.gap <= BY_CHANCE
-
-
-def ask_columns(model: SketchModel, mixture: Mixture, shared_width: bool, rng: np.random.Generator) -> Evidence:
-    """Return what the columns say of clusters: nothing where their sums are not known, or telling takes gigabytes."""
     if model.column_means is None or model.column_variances is None or too_many(model, mixture):
-        return Evidence(0.0, 0.0)
+        return 0.0
     varied = np.flatnonzero(model.column_variances > 0)
     if not varied.size:
-        return Evidence(0.0, 0.0)
+        return 0.0
     which = varied if varied.size <= _MOST_COLUMNS else rng.choice(varied, _MOST_COLUMNS, replace=False)
     means, deviations = model.column_means[which], np.sqrt(model.column_variances[which])
     share = max(mixture.weights.sum(), np.finfo(np.float64).tiny)
@@ -69,7 +49,7 @@ def ask_columns(model: SketchModel, mixture: Mixture, shared_width: bool, rng: n
     left -= left.mean(axis=0)
     chance = left.T @ left / (len(left) * model.count) + LEFT_OUT * np.eye(len(off))
     square = float(off @ np.linalg.solve(chance, off))
-    return Evidence(np.sqrt(square / len(off)), -float(np.linalg.slogdet(chance)[1] + square) / 2)
+    return float(np.sqrt(square / len(off)))
 
 
 def _moved(

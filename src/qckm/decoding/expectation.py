@@ -11,21 +11,19 @@ left of it is v for each direction across the tangent space.
 
 from __future__ import annotations
 
-from math import lgamma
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from qckm.clustering.nearest import nearest
 from qckm.common.arrays import Floats
 from qckm.decoding.fitting import Mixture
 from qckm.decoding.room import require_memory
 from qckm.decoding.sketch_model import SketchModel
 from qckm.decoding.waves import atoms
 
-# Rows drawn of a mixture, in all, and of each of its clusters: a deviation is known to a twentieth then.
-_ROWS, _ROWS_A_CLUSTER = 300, 100
+# Rows drawn of a mixture: a deviation is known to a twentieth then.
+_ROWS = 300
 _STEP = 1e-5
 # Directions in which a mixture moves its sketch by less than this share of the most, squared, it hardly moves in.
 _LEAST_MOVE = 1e-10
@@ -33,8 +31,6 @@ _LEAST_MOVE = 1e-10
 BY_CHANCE = 4.0
 # … and what the model leaves out (higher harmonics, tails) may, of the sketch's energy.
 LEFT_OUT = 1e-4
-# Sizes of frequencies that are told apart when their energy is averaged.
-_SIZES = 10
 # Bytes of all tangents. They are there three times at once.
 _MOST_TANGENTS = 1 << 30
 # Arithmetic always has some noise, rows that are all alike have none.
@@ -129,81 +125,11 @@ def basis_of(tangents: Floats) -> tuple[Floats, Floats]:
     return roots.T @ tangents, roots
 
 
-def log_odds(model: SketchModel, mixture: Mixture, shared_width: bool) -> float:
-    """Return the logarithm of the odds for clusters that explain a sketch, against a sketch that has no structure.
-
-    By Bayes' rule, with Laplace's approximation. M numbers that are independent of each other, of the energy e that the
-    sketch has at frequencies of their size, would be within its noise σ of what clusters predict with a probability of
-    about Π σ/√e. But clusters may be anywhere, in as many places as the noise tells apart: √det(1 + TTᵀ/σ²), for
-    tangents T times the range of each unknown, of which K! are the same in another order. The odds are that the best of
-    all these places is no accident.
-    """
-    if too_many(model, mixture):  # which explain the sketch to the last digit
-        return np.inf
-    K, n = mixture.points.shape
-    # Of a handful of rows the sketch does not know its own noise: it is no less than what is left.
-    variance = max(model.noise, _slight(model), mixture.misfit) / model.n_measurements
-    reach = np.broadcast_to(model.deviation, (K, n))
-    ranges = [np.full(K, 1 / K), *(reach[:, i] for i in range(n)), np.ones(1 if shared_width else K)]
-    ranges += [reach[:, i] for _, i in np.ndindex(*mixture.axes.shape[1:])]
-    moves = np.concatenate(ranges)[:, np.newaxis] * tangents_of(model, mixture, shared_width)
-    places = np.linalg.slogdet(np.eye(len(moves)) + moves @ moves.T / variance)[1] / 2
-    order = np.argsort(model.waves.halves[: model.n_frequencies], kind="stable")
-    squares = model.waves.z[: 2 if model.paired else 1, order] ** 2
-    energies = _running_mean(squares.mean(axis=0), -(-len(order) // _SIZES))
-    told = len(squares) * np.log(np.maximum(energies / variance, 1)).sum() / 2
-    fitted = (model.n_measurements - mixture.misfit / variance) / 2
-    return float(told + fitted - places + lgamma(K + 1))
-
-
-def _running_mean(values: Floats, window: int) -> Floats:
-    ones = np.ones(min(window, len(values)))
-    mean: Floats = np.convolve(values, ones, "same") / np.convolve(np.ones(len(values)), ones, "same")
-    return mean
-
-
-def inertia_error(model: SketchModel, mixture: Mixture, centers: Floats, rng: np.random.Generator) -> float:
-    """Return the standard error of the mean squared distance to centres (K, n), of clusters that explain a sketch.
-
-    Centres are in the model's coordinates, the error is in the operator's units.
-    Where the mixture is the truth, its fit follows the noise of the sketch through h·(z − E z), with h in the tangent
-    space so that Tᵀh is how the mean distance changes with each unknown. The mean distance of the rows follows their
-    own noise. Rows that are further away than usual are so in both: what is left is the mean of d − h·f over the rows.
-    The noise of a private sketch comes on top, through h alone.
-    """
-    K, r, n = mixture.axes.shape
-    which = np.arange(_ROWS_A_CLUSTER * K) % K
-    around, along = rng.standard_normal((len(which), n)), rng.standard_normal((len(which), r))
-    wide = np.sqrt(mixture.widths[which])[:, np.newaxis] * around
-    drawn = mixture.points[which] + wide + np.einsum("ir,irn->in", along, mixture.axes[which])
-    labels, distances = nearest(drawn, centers, n_jobs=1)
-    slopes = 2 * (drawn - centers[labels])
-
-    def mean(values: Floats) -> Floats:  # over the draws of each cluster, (K,)
-        return np.bincount(which, values) / _ROWS_A_CLUSTER
-
-    weights = mixture.weights
-    chances = np.maximum(weights[which], np.finfo(np.float64).tiny)
-    some = rng.choice(len(which), _ROWS, p=chances / chances.sum())
-    left, heard = distances[some], 0.0
-    if not too_many(model, mixture):
-        moved = [mean(distances), *(weights * mean(slopes[:, i]) for i in range(n))]
-        moved.append(weights * mean((slopes * wide).sum(axis=1)) / 2)
-        moved += [weights * mean(slopes[:, i] * along[:, j]) for j, i in np.ndindex(r, n)]
-        tangents = tangents_of(model, mixture, False)
-        sizes = np.maximum(np.linalg.norm(tangents, axis=1), 1e-300)
-        basis, roots = basis_of(tangents / sizes[:, np.newaxis])
-        h = np.concatenate(moved) / sizes @ roots @ basis
-        left = left - model.contributions(drawn[some]) @ h
-        heard = model.added * float(h @ h)
-    return float(np.hypot(left.std() / np.sqrt(model.count), np.sqrt(heard))) * model.spread**2
-
-
 def worthless(model: SketchModel, mixture: Mixture, missed: Floats, level: float) -> npt.NDArray[np.bool_]:
     """Return which clusters, (K,), are what noise brings about somewhere more often than `level`.
 
     `missed` is by how much the misfit grows without each, which is 2σ² a nat of likelihood. A cluster could be in as
-    many places as the noise tells apart (`log_odds`): in one of P, noise explains log(P/level) nats with that chance.
+    many places as the noise tells apart, P: in one of them, noise explains log(P/level) nats with that chance.
     """
     K, n = mixture.points.shape
     if too_many(model, mixture):
