@@ -64,8 +64,13 @@ def find(task: Task) -> Found:
     gaussians = fitted.attempt.own.points
     starts = [fitted.model.to_centers(gaussians)] if len(gaussians) == task.n_clusters else []
     starts += [start for start in (task.start,) if start is not None]
-    decision = decide(task, clouds_of(task, fitted, for_clouds), starts, for_clouds)
-    return Found(decision, octave, fitted.n_evaluations, False)
+    clouds = clouds_of(task, fitted, for_clouds)
+    by_noise = 0.0
+    if task.sketch.private:
+        from qckm.decoding.noisy_fit import redrawn_regret
+
+        by_noise = redrawn_regret(task, octave, fitted, clouds[0], for_fit)
+    return Found(decide(task, clouds, starts, for_clouds, by_noise), octave, fitted.n_evaluations, False)
 
 
 def _fit(task: Task, rng: np.random.Generator) -> tuple[int | None, Gaussians]:

@@ -59,8 +59,13 @@ class Decision(NamedTuple):
     objective: float
 
 
-def decide(task: Task, clouds: Sequence[Cloud], starts: Sequence[Floats], rng: np.random.Generator) -> Decision:
-    """Choose the centroids of least regret over clouds that have the sketch, the first of which is the simplest."""
+def decide(
+    task: Task, clouds: Sequence[Cloud], starts: Sequence[Floats], rng: np.random.Generator, by_noise: float = 0.0
+) -> Decision:
+    """Choose the centroids of least regret over clouds that have the sketch, the first of which is the simplest.
+
+    `by_noise` is what the noise of a private sketch makes one regret, whichever cloud is the truth.
+    """
     runs = task.n_init * choose_runs(len(clouds[0].points), task.lower.size, task.n_clusters, of_rows=False)
     own = [cloud.cluster(task.n_clusters, starts, runs, rng).points for cloud in clouds]
     own = [_improved(cloud, task.n_clusters, own, rng).points for cloud in clouds]
@@ -71,8 +76,9 @@ def decide(task: Task, clouds: Sequence[Cloud], starts: Sequence[Floats], rng: n
     centroids = _improved(pooled, task.n_clusters, own, rng)
     found = np.array([cloud.inertia(centroids.points) for cloud in clouds])
     regrets = np.clip(_over(found, least) - 1, 0, MOST_REGRET)
-    counted = np.minimum(1, _over(surprise[0], surprise)) ** 2
-    open_to_chance = float(counted @ regrets / counted.sum()) * _inflation(task)
+    chance = task.sketch.operator.n_measurements / (2 * len(clouds[0].points))  # nats that P points owe to chance
+    counted = np.minimum(1, (surprise[0] + chance) / (surprise + chance)) ** 2
+    open_to_chance = float(counted @ regrets / counted.sum()) * _inflation(task) + by_noise
     inertia = float(likely @ found / likely.sum())
     scatter = inertia * float(np.sqrt(counted @ (_over(found, inertia) - 1) ** 2 / counted.sum()))
     truly_pooled = Cloud.together(clouds, likely)
@@ -155,7 +161,7 @@ def _inflation(task: Task) -> float:
         telling += part.size * max(0.0, 1 - noise / max(float(part.mean()), 1e-300))
     telling *= z.size / operator.n_frequencies
     unknowns = task.n_clusters * (operator.n_features + 1) + 1
-    return telling / max(telling - unknowns, 1)
+    return float(telling / max(telling - unknowns, 1))
 
 
 def _apart(cloud: Cloud, centers: Floats, rng: np.random.Generator) -> float:
