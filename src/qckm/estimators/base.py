@@ -85,6 +85,10 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
         """Return m, where it is left to us; None where it depends on K alone."""
         return None
 
+    def _choose_pilot_size(self) -> int:
+        """Return how many rows to look at before the pass, and to decode with."""
+        return choose_pilot_size(self._n_clusters)
+
     @property
     def _n_clusters(self) -> int:
         """The clusters that the scale is chosen for."""
@@ -290,7 +294,7 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
         samples: list[RowSample] = []
 
         def draw(rng: np.random.Generator) -> Pilot:
-            samples.append(held.sample(seed_of(rng), rng, choose_pilot_size(self._n_clusters)))
+            samples.append(held.sample(seed_of(rng), rng, self._choose_pilot_size()))
             return samples[0].pilot()
 
         operator, hints, seed = self._prepare(draw, of_all=not going_on)

@@ -23,6 +23,9 @@ from qckm.sources.engine_rows import engine_of
 if TYPE_CHECKING:
     from sklearn.mixture import GaussianMixture
 
+# Rows to decode with: of fewer, covariances lose nats to those of all rows.
+_ROWS = 20_000
+
 
 class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixture]):
     """A mixture of Gaussians from a sketch: one pass over the rows.
@@ -64,8 +67,11 @@ class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixtur
     means_ : ndarray of shape (K, n)
     covariances_ : ndarray of shape (K, n, n), (K, n) or (K,)
         By covariance_type, as scikit-learn has them.
+    excess_, excess_high_ : float
+        How many nats a row less likely the rows are than in the mixture that EM of all rows would find: expected, and
+        an upper limit; infinite where nothing is known.
     converged_ : bool
-        Whether the mixture reproduces the sketch to its sampling noise.
+        Whether `excess_high_` is at most 0.2 nats a row.
     objective_ : float
         What is left of the sketch, squared.
     explained_ : float
@@ -182,6 +188,16 @@ class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixtur
         return self._decode().covariances
 
     @property
+    def excess_(self) -> float:
+        """What is expected to be lost to the best mixture, in nats a row."""
+        return self._decode().excess
+
+    @property
+    def excess_high_(self) -> float:
+        """An upper limit of `excess_`."""
+        return self._decode().excess_high
+
+    @property
     def explained_(self) -> float:
         """The share of the sketch's energy that the mixture explains."""
         return self._decode().explained
@@ -189,6 +205,9 @@ class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixtur
     def _density(self) -> GaussianDensity:
         found = self._decode()
         return GaussianDensity(found.weights, found.means, found.covariances)
+
+    def _choose_pilot_size(self) -> int:
+        return max(_ROWS, super()._choose_pilot_size())
 
     def _choose_n_frequencies(self, n_features: int) -> int:
         return choose_mixture_frequencies(n_features, self.n_components, self.covariance_type)
