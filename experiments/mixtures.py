@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import os
 import time
 import warnings
 from pathlib import Path
@@ -25,7 +26,7 @@ from common import keep
 from qckm.models.gaussian_density import GaussianDensity
 
 KINDS, ROWS, GOOD = ("spherical", "diag", "full"), 50_000, 0.05
-DATA = Path(__file__).parents[1] / "shared" / "data"
+DATA = Path(os.environ.get("QCKM_DATA", Path(__file__).parents[2] / "shared" / "data"))
 REAL = {
     "mnist": ("mnist_spectral.npz", "features"),
     "skin": ("skin_segmentation.npz", "X"),

@@ -22,9 +22,12 @@ from qckm.decoding.gaussian_fit import Fit, Gaussians, Problem
 from qckm.decoding.result import Clustering
 from qckm.errors import PoorFitWarning, RemarkWarning
 from qckm.planning.hints import Hints
+from qckm.sketch import Sketch
 
 # Points that are drawn around centroids.
 _POINTS = 10_000
+# Of clusters whose width is not known, as decoders that model points do not, in scales.
+_WIDTH = 0.1
 # Steps that a fit takes after a split, before the best of the splits is chosen.
 _STEPS_OF_A_SPLIT = 30
 # One cluster for all has its deviation among these shares of the box.
@@ -47,7 +50,7 @@ def starts(
         yield split_up(problem, rng)
     decoded = _decoded(problem, hints, n_init, seed)
     yield _round_clusters(problem, decoded)
-    cloud = Cloud.calibrated(problem.measured.sketch, _around(problem, decoded, rng))
+    cloud = Cloud.calibrated(problem.measured.sketch, draw_around(problem.measured.sketch, decoded, rng))
     yield as_gaussians(problem, race(cloud.points, cloud.weights, problem.n_clusters, kind, n_init, rng))
     if problem.measured.n_features < _FEW_COLUMNS:
         yield split_up(problem, rng)
@@ -124,10 +127,19 @@ def _round_clusters(problem: Problem, decoded: Clustering) -> Gaussians:
     return Gaussians(decoded.weights, problem.measured.to_points(decoded.centers), problem.shape.entries(covariances))
 
 
-def _around(problem: Problem, decoded: Clustering, rng: np.random.Generator) -> Floats:
+def resolution(sketch: Sketch) -> Floats:
+    """Return the length (n,) that the frequencies resolve, in data units: a scale."""
+    squares = (sketch.operator.frequencies.T * sketch.operator.units) ** 2
+    length: Floats = sketch.operator.units / np.sqrt(squares.mean())
+    return length
+
+
+def draw_around(sketch: Sketch, decoded: Clustering, rng: np.random.Generator) -> Floats:
     """Draw points around centroids, half of them twice as wide, within the box."""
     which = rng.choice(len(decoded.weights), size=_POINTS, p=decoded.weights)
     wider = np.where(np.arange(_POINTS) % 2, 1.0, 2.0)
-    reach = (wider * decoded.spreads[which])[:, np.newaxis] * problem.measured.sketch.operator.units
-    points = decoded.centers[which] + reach * rng.standard_normal((_POINTS, problem.measured.n_features))
-    return np.clip(points, *problem.measured.sketch.coded_bounds)
+    spreads = decoded.spreads[:, np.newaxis]
+    widths = np.where(spreads > 0, spreads * sketch.operator.units, _WIDTH * resolution(sketch))
+    reach = wider[:, np.newaxis] * widths[which]
+    points = decoded.centers[which] + reach * rng.standard_normal(reach.shape)
+    return np.clip(points, *sketch.coded_bounds)
