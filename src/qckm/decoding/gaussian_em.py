@@ -1,7 +1,7 @@
 """Expectation maximisation of points with weights, as a cloud has them: the best of many starts, raced.
 
-What scikit-learn's GaussianMixture does, which knows no weights. Where EM ends depends on where it began. Half of the
-starts are clusters of k-means. The others are the points nearest to each of K points at random: of clusters that are
+What scikit-learn's GaussianMixture does, which knows no weights. Where EM ends depends on where it began. A quarter of
+the starts are clusters of k-means. The others are the points nearest to each of K points at random: of clusters that are
 long, or one in another, these are often better. All run for some steps on some points, the best of them to the end.
 """
 
@@ -16,7 +16,7 @@ from qckm.clustering.weighted_kmeans import kmeans
 from qckm.common.arrays import Floats
 
 # Starts of EM; the steps that all of them take, on so many points; and how many of them go on.
-_STARTS, _HEATS, _POINTS, _FINALISTS = 16, 25, 5000, 4
+_STARTS, _HEATS, _POINTS, _FINALISTS = 32, 25, 5000, 6
 # Steps at most, and what a step must bring, in nats a row; scikit-learn's own are 100 and 1e-3.
 _MOST_STEPS, _TOLERANCE = 200, 1e-4
 # Added to every variance, as a share of that of all points: no component becomes a point.
@@ -37,7 +37,7 @@ def race(points: Floats, weights: Floats, n_clusters: int, kind: str, n_init: in
     cloud = _Scaled.of(points, weights)
     some = rng.permutation(len(points))[: max(_POINTS, 50 * n_clusters)]
     fewer = cloud._replace(points=cloud.points[some], weights=cloud.weights[some] / cloud.weights[some].sum())
-    begun = [fewer.begin(n_clusters, kind, at % 2 == 0, rng) for at in range(_STARTS * n_init if n_clusters > 1 else 1)]
+    begun = [fewer.begin(n_clusters, kind, at % 4 == 0, rng) for at in range(_STARTS * n_init if n_clusters > 1 else 1)]
     heats = sorted((fewer.climb(one, kind, _HEATS) for one in begun), key=lambda one: -one.likelihood)
     finals = (cloud.climb(one, kind, _MOST_STEPS) for one in heats[: _FINALISTS * n_init])
     return cloud.in_data_units(max(finals, key=lambda one: one.likelihood))

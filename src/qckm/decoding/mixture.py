@@ -6,7 +6,7 @@ sketch alone it is fitted by least squares, from several starts, and judged by p
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -15,14 +15,13 @@ from qckm.common.arrays import Floats
 from qckm.common.blas import one_thread
 from qckm.common.random import as_generator
 from qckm.decoding.cloud import Cloud
-from qckm.decoding.contributions import measure
 from qckm.decoding.decode import require_sketch
 from qckm.decoding.gaussian_atoms import Measured
 from qckm.decoding.gaussian_em import Mixture, likelihoods, race, refined
 from qckm.decoding.gaussian_fit import Fit, Problem
 from qckm.decoding.gaussian_shapes import Shape
 from qckm.decoding.gaussian_starts import as_gaussians, starts
-from qckm.decoding.gaussian_verdict import draw, judge
+from qckm.decoding.gaussian_verdict import by_chance, draw, judge
 from qckm.errors import DecodeError, PoorFitWarning, warn
 from qckm.planning.hints import Hints
 from qckm.sketch import Sketch
@@ -35,8 +34,8 @@ _LEAST_AN_UNKNOWN = 2
 _USUAL_AN_UNKNOWN, _LEAST_FREQUENCIES = 6, 100
 # Where EM of the rows loses less than this to EM of all rows, in nats a row, the sketch has nothing to add.
 _NOTHING_TO_ADD = 0.01
-# Points drawn of a mixture to judge it by, and for what is noise.
-_POINTS, _SOME = 10_000, 2000
+# Points drawn of a mixture to judge it by.
+_POINTS = 10_000
 # Of a sketch of less energy than this times its sampling noise, wrong clusters explain the rest within chance.
 _AUDIBLE = 10.0
 # Nats a row beyond which a mixture is doubtful: rows are a fifth less likely in it than they could be.
@@ -189,15 +188,9 @@ def _lost_by_chance(problem: Problem, fit: Fit, points: Floats, rng: np.random.G
     as well, on these rows. It is an upper limit, as the noise is these rows' own: about half of it is lost
     (experiments/mixtures.py).
     """
-    measured, some = problem.measured, points[:_SOME]
-    contributions = measure(measured.sketch.operator, some).astype(np.float64)
-    noise = rng.standard_normal(len(some)) @ (contributions - contributions.mean(axis=0))
-    noise /= np.sqrt(len(some) * measured.count)
-    expected = problem.residual(fit.gaussians)[0] + measured.z
-    other = replace(problem, measured=replace(measured, z=expected + noise.reshape(expected.shape)))
-    again = _mixture(problem, other.fit(fit.gaussians))
+    again = _mixture(problem, by_chance(problem, fit.gaussians, points, rng).fit(fit.gaussians))
     by_noise = float((likelihoods(points, _mixture(problem, fit)) - likelihoods(points, again)).mean())
-    return max(by_noise, 0.0) + problem.unknowns / (2 * measured.count)
+    return max(by_noise, 0.0) + problem.unknowns / (2 * problem.measured.count)
 
 
 def _mixture(problem: Problem, fit: Fit) -> Mixture:

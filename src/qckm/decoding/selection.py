@@ -24,6 +24,7 @@ from qckm.common.random import spawn
 from qckm.decoding.calibration import as_sample
 from qckm.decoding.cloud import Cloud
 from qckm.decoding.decode import Clustering, decode, require_sketch, warn_of_clipping
+from qckm.decoding.gaussian_starts import draw_around, resolution
 from qckm.decoding.task import count_rows
 from qckm.errors import DecodeError, PoorFitWarning, RemarkWarning, SaturationWarning, warn
 from qckm.sketch import Sketch
@@ -35,6 +36,8 @@ _BEYOND = (1.15, 1.3, 1.5)
 # Along the line between two centroids, which are at -1 and 1, points are counted in bins up to here. A valley is in the
 # middle half, and has less than half of the points of the highest bins on either side of it, by a standard deviation.
 _REACH, _BIN, _MIDDLE, _DEEP = 1.5, 0.25, 0.5, 0.5
+# Centroids nearer than so many scales are one: rows that are all alike have no valleys.
+_CLOSE = 0.02
 # Pieces of less than this share of an even one are outliers: they are no group, and join none.
 _OUTLIERS = 0.05
 # Points that leave less than this of a sketch's energy have it, as far as valleys go: clusters may be very narrow.
@@ -154,8 +157,6 @@ def _further(most: int) -> list[int]:
 
 def _cloud(sketch: Sketch, most: int, how: dict[str, Any], rng: np.random.Generator) -> Cloud:
     """Return rows, if these can have the sketch, or points around centroids, weighted so that they have it."""
-    from qckm.decoding.gaussian_starts import draw_around, resolution
-
     if how.get("rows") is not None:
         cloud = Cloud.calibrated(sketch, as_sample(sketch.operator, how["rows"]))
         if cloud.solution.matches(count_rows(sketch)):
@@ -181,12 +182,13 @@ def _count_groups(cloud: Cloud, run: Run) -> int:
     members = [np.flatnonzero(run.labels == k) for k in range(K)]
     (pieces,) = np.nonzero(shares >= _OUTLIERS / K)
     joined = np.eye(len(pieces), dtype=bool)
+    least = float((_CLOSE * resolution(cloud.sketch) / cloud.sketch.operator.units).max() ** 2)
     for a, one in enumerate(pieces):
         for b, other in enumerate(pieces[:a]):
             both = np.concatenate([members[one], members[other]])
             axis = run.centers[other] - run.centers[one]
             length = float(axis @ axis)
-            if not length > 0:
+            if length <= least:
                 joined[a, b] = True
                 continue
             along = 2 * ((points[both] - run.centers[one]) @ axis) / length - 1

@@ -30,9 +30,9 @@ _ROWS = 20_000
 class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixture]):
     """A mixture of Gaussians from a sketch: one pass over the rows.
 
-    Weights, means and covariances are those whose sketch is the sketch. A pilot of at most 5000 rows is drawn before
-    the pass, for the scale, and to start from. `fit` forgets it then. `partial_fit` keeps a sample of all its rows in
-    memory, four times as large. Rows are never pickled. `pilot=` says otherwise.
+    A pilot of at most 20 000 rows is drawn before the pass, for the scale, and to decode with: the mixture is that of
+    EM on its rows, weighted so that they have the sketch. `fit` forgets it then. `partial_fit` keeps a sample of all
+    its rows in memory, four times as large. Rows are never pickled. `pilot=` says otherwise.
 
     Parameters
     ----------
@@ -45,11 +45,11 @@ class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixtur
         m; "auto" takes six measurements per unknown, at least 100 frequencies. Fewer than two per unknown are refused.
     scale : float or "auto", default "auto"
         The kernel's length in data units; "auto" takes it from the pilot. Clusters are given a standard deviation of
-        0.02 scales at least, in any direction: what is finer cannot be seen.
+        0.02 scales at least, in any direction, if no rows are decoded with: what is finer cannot be seen.
     law : str or Law, default "auto"
     init : {"auto", "sketch"}, default "auto"
-        "auto" starts from the clusters of the pilot's rows, weighted so that they reproduce the sketch. Where K
-        Gaussians do not explain the sketch, but the rows do, the mixture is theirs. "sketch" uses no row.
+        Whether the pilot's rows are decoded with, where they can be weighted so that they have the sketch. "sketch"
+        uses no row: weights, means and covariances are those whose sketch is nearest to the sketch.
     pilot : {"sample", "first"} or None, default "sample"
         Which rows may be kept. "sample" keeps a sample of all rows until they are decoded. "first" looks at rows, in
         `partial_fit` those of the first batch, for the scale only. None looks at no row before it is sketched: `scale`
