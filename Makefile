@@ -8,7 +8,7 @@ CORE := CMakeLists.txt $(wildcard src/qckm/kernels/core/*.[ch])
 CODE := conftest.py src tests experiments examples benchmarks docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-collector test-engines test-dask test-spark test-ray check format lint types strict test-sanitizers test-wheel test-lowest test-browser test-gpu test-cortex-m0 test-targets kills fuzz mutants experiments sensor-cost bench bench-gpu paper paper-quick docs figures try-it pictures clean
+.PHONY: help demo test test-collector test-engines test-dask test-spark test-ray check format lint types strict test-sanitizers test-wheel test-lowest test-browser test-gpu test-cortex-m0 test-targets kills fuzz mutants experiments sensor-cost bench bench-gpu paper paper-quick docs figures notebooks try-it pictures clean
 
 help:  ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -33,15 +33,17 @@ test-collector: $(READY)  ## the collector with PostgreSQL and mosquitto (instal
 	$(BIN)/python -m pytest -q -rs tests/collector
 
 test-dask: $(READY)
-	$(BIN)/python -m pytest -q tests/engines/test_dask.py
+	$(BIN)/python -m pytest -q tests/engines/test_dask.py tests/engines/test_files.py tests/engines/test_far_away.py -k "not spark and not ray and not connect and not server"
 
 test-spark: $(READY)
 	command -v java >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends default-jre-headless; }
 	$(BIN)/python -m pytest -q tests/engines/test_spark.py tests/engines/test_spark_stream.py
+	$(BIN)/python -m pytest -q tests/engines/test_files.py tests/engines/test_far_away.py -k "spark or connect or server"
 
 test-ray: $(READY)
 	$(BIN)/python -m pip install --quiet --editable ".[ray]"
 	$(BIN)/python -m pytest -q tests/engines/test_ray.py
+	$(BIN)/python -m pytest -q tests/engines/test_files.py -k ray
 
 check: lint types strict test test-sanitizers test-cortex-m0  ## what CI runs: format, lint, types, tests, sanitizers, a sensor's microcontroller, Dask, Spark
 	$(MAKE) --jobs=2 --output-sync test-dask test-spark
@@ -76,7 +78,7 @@ test-lowest: pyproject.toml tests/lowest.txt  ## run the tests with the oldest d
 	.venv-lowest/bin/python -m pytest -q -n 2 --dist loadfile --ignore tests/packaging
 
 test-browser: $(READY)  ## the report and the page to try it in headless Chromium (Debian: apt-get install chromium chromium-driver)
-	command -v chromium >/dev/null || { apt-get update && apt-get install --yes chromium chromium-driver; }
+	command -v chromium >/dev/null && command -v chromedriver >/dev/null || { apt-get update && apt-get install --yes chromium chromium-driver; }
 	$(BIN)/python -m pytest -q tests/browser
 
 test-gpu: $(READY)  ## the GPU's kernels on this machine's GPU (installs CuPy)
@@ -87,8 +89,8 @@ test-cortex-m0: $(READY)  ## the sensor's encoder on an emulated Cortex-M0 (inst
 	tests/install-tools.sh cortex-m
 	$(BIN)/python -m pytest -q -rs tests/targets -k cortex-m0
 
-test-targets: $(READY)  ## the same on Cortex-M0, M3, M4, AVR, RISC-V, and as simulated hardware; the core on emulated ARM and s390x
-	tests/install-tools.sh host cpus cortex-m avr riscv verilog
+test-targets: $(READY)  ## the same on Cortex-M0, M3, M4, AVR, RISC-V, and as simulated hardware; the core on emulated ARM and s390x; recipes there and as WebAssembly
+	tests/install-tools.sh host cpus cortex-m avr riscv wasm verilog
 	$(BIN)/python -m pytest -q -rs tests/sensor tests/targets
 
 fuzz: $(READY)  ## read damaged and forged files: INPUTS=60000 in a few minutes, SEED=… as before, ONLY=models NUMBER=… one alone
@@ -126,13 +128,16 @@ $(VENV)/.docs-ready: $(READY)
 	touch $@
 
 docs: $(VENV)/.docs-ready  ## build the site in docs/_build/html, offline, warnings as errors, and check its links and spelling
-	$(BIN)/codespell README.md CHANGELOG.md CONTRIBUTING.md docs experiments benchmarks examples src
+	$(BIN)/codespell --skip '*.ipynb' README.md CHANGELOG.md CONTRIBUTING.md docs experiments benchmarks examples src
 	rm -rf docs/_build docs/gallery docs/tutorials
 	$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build/html
 	$(BIN)/python docs/check_site.py docs/_build/html
 
 figures: $(READY)  ## fill in the figures of README and docs from the committed results
 	$(BIN)/python docs/figures
+
+notebooks: $(READY)  ## write the tutorials as notebooks, run, with their pictures (a minute)
+	$(BIN)/python docs/notebooks.py
 
 try-it: $(READY)  ## compile the encoder of the page docs/browser/site/try/index.html to WebAssembly (Debian: apt-get install clang lld)
 	command -v wasm-ld >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends clang lld; }

@@ -38,3 +38,13 @@ def close_figures():
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+def pytest_sessionfinish(session):
+    """Fail if all tests were skipped: nothing was tested then, whatever the target is called."""
+    if hasattr(session.config, "workerinput"):  # a process of pytest-xdist, which sees a part
+        return
+    stats = session.config.pluginmanager.get_plugin("terminalreporter").stats
+    ran = any(report.when == "call" for kind in ("passed", "failed", "xfailed") for report in stats.get(kind, []))
+    if stats.get("skipped") and not ran and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED

@@ -3,9 +3,10 @@
     python -m benchmarks.engines --rows 50000000      (pip install "qckm[dask,spark,ray]" psutil; needs Java)
 
 Parquet, a file a million rows. Each round runs one process after the other: alone (`qckm.sketch_source`), Dask, Spark
-and Ray with two workers of one thread. Workers are started and have sketched one file before the clock starts; what
-starting takes is told apart. Processor time is that of all processes: on a machine with other work it says more than a
-clock does.
+and Ray with two workers of one thread, each by path (workers read the files themselves) and by DataFrame (the engine
+reads them). Workers are started and have sketched two files before the clock starts; what starting takes is told apart.
+Processor time is that of all processes: on a machine with other work it says more than a clock does. What a task costs
+beside its rows is that of 100 tasks of one row more.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from benchmarks.machine import describe
 
 RESULTS = Path(__file__).parent / "results"
 FILE_ROWS = 1_000_000
-WANTED = 1.3
+# Processor time over that of one process, by path and by DataFrame.
+WANTED = {"Dask": (1.25, 1.5), "Ray": (1.4, 1.8), "Spark": (1.4, 4.0)}
 
 _COMMON = """
 import hashlib, json, os, sys, time, warnings
@@ -52,90 +54,115 @@ def processor_time():
             pass
     return total
 
-def measure(started, sketch, tiny=None, moved=None, driver=None):
+def measure(started, ways, tiny=None, driver=None, parts=None):
     ready = time.perf_counter()
-    sketch(PATHS[:1])  # loaded, warm
-    began, cpu = time.perf_counter(), processor_time()
-    found = sketch(PATHS)
-    seconds, cpu = time.perf_counter() - began, processor_time() - cpu
-    facts = {"start": ready - started, "seconds": seconds, "cpu": cpu, "rows": found.count}
-    facts["sha"] = hashlib.sha256(files.dumps(found)).hexdigest()
-    if moved:
-        facts |= moved()
+    facts = {"start": ready - started}
+    for way, sketch in ways.items():
+        sketch(PATHS[:2])  # loaded, warm
+    for way, sketch in ways.items():
+        began, cpu = time.perf_counter(), processor_time()
+        found = sketch(PATHS)
+        facts[way] = {"seconds": time.perf_counter() - began, "cpu": processor_time() - cpu}
+        facts[way]["sha"] = hashlib.sha256(files.dumps(found)).hexdigest()
     if tiny:
         tiny(20)
         small = processor_time(); tiny(20); small = processor_time() - small
         large = processor_time(); tiny(120); large = processor_time() - large
-        facts["a_partition"] = (large - small) / 100
+        facts["a_task"] = (large - small) / 100
     facts["driver"] = driver() if driver else None
+    facts["parts"] = parts() if parts else None
     print("FACTS" + json.dumps(facts))
+
+def by_path(cluster):
+    from qckm.engines.files import FileRows
+    return lambda paths: FileRows(cluster, paths, usual=op.feature_names).sketch(op)
+
+def tiny_tasks(cluster):
+    # As many tasks as one asks for, of a file of one row.
+    from qckm.engines.clusters import dump_task
+    from qckm.engines.row_jobs import SketchJob
+    from qckm.sources.pieces import Piece
+    from qckm.sources.table import Selection
+    from qckm.sources.text import UNKNOWN
+    piece, selection = Piece(f"{FOLDER}/one-row.parquet", None), Selection(op.feature_names)
+    def run(count):
+        cluster.fold(SketchJob(op).dumps(), [dump_task(i, [piece], selection, UNKNOWN) for i in range(count)])
+    return run
 """
 
 ALONE = """
+from qckm.sketch.sections import dumps_sums, loads_sums
+
+def parts():
+    # Processor seconds: to read a row, to sketch one that was read, to merge two results; and the bytes of a result.
+    read = sketched = 0.0
+    rows, some = 0, []
+    for batch in qckm.open_source(PATHS[:2], op.feature_names).batches():
+        some.append(batch.rows)
+    for again in range(3):
+        began = processor_time()
+        for batch in qckm.open_source(PATHS[:2], op.feature_names).batches():
+            rows += len(batch.rows)
+        read += processor_time() - began
+        began = processor_time()
+        for one in some:
+            total = op.sketch(one)
+        sketched += processor_time() - began
+    packed = dumps_sums(qckm.sketch_source(op, PATHS[:1]))
+    began = processor_time()
+    for again in range(300):
+        dumps_sums(loads_sums(packed, op) + loads_sums(packed, op))
+    merged = (processor_time() - began) / 300
+    return {"read": read / rows, "sketch": sketched / rows, "merge": merged, "bytes": len(packed)}
+
 started = time.perf_counter()
-measure(started, lambda paths: qckm.sketch_source(op, paths))
+measure(started, {"path": lambda paths: qckm.sketch_source(op, paths)}, parts=parts)
 """
 
 DASK = """
-import distributed, dask.array as da, dask.dataframe as dd
-from qckm.engines.dask import open_partitions
+import distributed, dask.dataframe as dd
+from qckm.engines.dask import DaskCluster
 if __name__ == "__main__":
     started = time.perf_counter()
     where = dict(host="127.0.0.1", dashboard_address="127.0.0.1:0")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, **where) as cluster:
-        with distributed.Client(cluster) as client:
-            def moved():
-                logs = client.run(lambda dask_worker: sum(each["total"] for each in dask_worker.transfer_incoming_log))
-                return {"moved": sum(logs.values()), "partitions": open_partitions(dd.read_parquet(PATHS)).n_partitions}
-            def tiny(parts):
-                op.sketch(da.zeros((parts, 10), chunks=(1, 10)) + parts)
-            measure(started, lambda paths: op.sketch(dd.read_parquet(paths)), tiny, moved)
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, **where) as local:
+        with distributed.Client(local) as client:
+            cluster = DaskCluster(client)
+            ways = {"path": by_path(cluster), "frame": lambda paths: op.sketch(dd.read_parquet(paths))}
+            measure(started, ways, tiny_tasks(cluster))
 """
 
 SPARK = """
-import urllib.request
 from pyspark.sql import SparkSession
+from qckm.engines.spark import SparkCluster
 os.environ["PYSPARK_PYTHON"] = sys.executable
 started = time.perf_counter()
 spark = SparkSession.builder.master("local[2]").config("spark.driver.memory", "2g").config(
     "spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1").config(
-    "spark.ui.showConsoleProgress", "false").config("spark.sql.shuffle.partitions", "8").getOrCreate()
+    "spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false").getOrCreate()
 spark.sparkContext.setLogLevel("OFF")
-def moved():
-    context = spark.sparkContext
-    where = f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}/stages?status=complete"
-    stages = json.load(urllib.request.urlopen(where))
-    last = max((stage for stage in stages if stage["shuffleWriteBytes"]), key=lambda stage: stage["stageId"])
-    return {"moved": last["shuffleWriteBytes"], "partitions": last["numTasks"]}
-def tiny(parts):
-    columns = [f"cast(id as double) as x{j}" for j in range(10)]
-    op.sketch(spark.range(0, parts, 1, parts).selectExpr(*columns))
+cluster = SparkCluster(spark)
 def driver():
     return max(process.memory_info().rss for process in processes() if "java" in process.name()) / 1e6
-measure(started, lambda paths: op.sketch(spark.read.parquet(*paths)), tiny, moved, driver)
+ways = {"path": by_path(cluster), "frame": lambda paths: op.sketch(spark.read.parquet(*paths))}
+measure(started, ways, tiny_tasks(cluster), driver=driver)
 spark.stop()
 """
 
 RAY = """
-import ray, ray.data, numpy as np, pyarrow as pa
-from qckm.engines import ray as ours
+import ray, ray.data
+from qckm.engines.ray import RayCluster
 started = time.perf_counter()
 ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=2_000_000_000)
 ray.data.DataContext.get_current().enable_progress_bars = False
-tree, seen = ours._merge_tree, []
-def counted(refs, job):
-    seen.append((len(refs), sum(table.nbytes for table in ray.get(refs))))
-    return tree(refs, job)
-ours._merge_tree = counted
-def moved():
-    return {"partitions": seen[-1][0], "moved": seen[-1][1]}
-def tiny(parts):
-    op.sketch(ray.data.from_arrow([pa.table({f"x{j}": np.ones(1) for j in range(10)}) for _ in range(parts)]))
-measure(started, lambda paths: op.sketch(ray.data.read_parquet(paths)), tiny, moved)
+cluster = RayCluster()
+ways = {"path": by_path(cluster), "frame": lambda paths: op.sketch(ray.data.read_parquet(paths))}
+measure(started, ways, tiny_tasks(cluster))
 ray.shutdown()
 """
 
-ENGINES = {"alone, two threads": ALONE, "Dask": DASK, "Spark": SPARK, "Ray": RAY}
+ALONE_NAME = "alone, two threads"
+ENGINES = {ALONE_NAME: ALONE, "Dask": DASK, "Spark": SPARK, "Ray": RAY}
 
 
 def make(folder: Path, rows: int, n: int) -> int:
@@ -181,52 +208,72 @@ def main() -> None:
         op = qckm.SketchOperator.draw(10, options.frequencies, scale=3.5, random_state=0, feature_names=names)
         operator = Path(temporary) / "operator.qckm"
         op.empty().save(operator)
+        pq.write_table(pa.table({name: pa.array([1.0], pa.float32()) for name in names}), folder / "one-row.parquet")
         rounds = []
         for _ in range(options.rounds):
             rounds.append({})
             for name, script in ENGINES.items():
                 rounds[-1][name] = run(script, folder, operator, files)
                 print(name, rounds[-1][name], flush=True)
-        small = {name: run(script, folder, operator, max(1, files // 10)) for name, script in ENGINES.items()}
-    lines = report(rounds, small, options, operator_bytes=len(qckm.files.dumps(op.empty())))
+    lines = report(rounds, options, sketch_bytes=len(qckm.files.dumps(op.empty())))
     print("\n".join(lines))
     (RESULTS / "engines.md").write_text("\n".join(lines) + "\n")
 
 
-def report(rounds: list[dict], small: dict, options: argparse.Namespace, operator_bytes: int) -> list[str]:
-    """Return the table: medians of the rounds, ratios within a round."""
-    alone = "alone, two threads"
-    assert len({facts["sha"] for each in rounds for facts in each.values()}) == 1, "not the same bytes"
+def report(rounds: list[dict], options: argparse.Namespace, sketch_bytes: int) -> list[str]:
+    """Return the tables: medians of the rounds, ratios within a round."""
+    found = {
+        facts[way]["sha"] for each in rounds for facts in each.values() for way in ("path", "frame") if way in facts
+    }
+    assert len(found) == 1, "not the same bytes"
 
-    def median(name: str, key: str) -> float:
-        return statistics.median(each[name][key] for each in rounds)
+    def median(name: str, *keys: str) -> float:
+        return statistics.median(_at(each[name], keys) for each in rounds)
 
-    def ratio(name: str, key: str) -> float:
-        return statistics.median(each[name][key] / each[alone][key] for each in rounds)
+    def ratio(name: str, way: str, key: str) -> float:
+        return statistics.median(each[name][way][key] / each[ALONE_NAME]["path"][key] for each in rounds)
 
     lines = [
-        f"{options.rows:,} × 10 float32 in Parquet files of a million rows, m = {options.frequencies} one-bit paired: "
-        f"a sketch file has {operator_bytes:,} bytes. Two workers of one thread; median of {options.rounds} round(s); "
-        f"the same bytes from all. {describe()}",
+        f"{options.rows:,} × 10 float32 in Parquet files of a million rows, m = {options.frequencies} one-bit paired. "
+        f"Two workers of one thread; medians of {options.rounds} interleaved round(s); the same bytes from all. "
+        f"{describe()}",
         "",
-        f"| | seconds | / alone (wanted: {WANTED}) | processor seconds | / alone | start, s | partitions "
-        "| bytes moved | / (partitions × sketch) | processor ms a partition | driver, MB | with a tenth of the rows |",
-        "|" + " --- |" * 12,
+        "| | processor seconds | / alone | wanted | seconds | seconds / alone |",
+        "|" + " --- |" * 6,
     ]
     for name in rounds[0]:
-        row = [name, f"{median(name, 'seconds'):.1f}", f"{ratio(name, 'seconds'):.2f}", f"{median(name, 'cpu'):.1f}"]
-        row += [f"{ratio(name, 'cpu'):.2f}", f"{median(name, 'start'):.1f}"]
-        if "partitions" in rounds[0][name]:
-            parts, moved = median(name, "partitions"), median(name, "moved")
-            row += [f"{parts:.0f}", f"{moved:,.0f}", f"{moved / (parts * operator_bytes):.2f}"]
-            row += [f"{1000 * median(name, 'a_partition'):.1f}"]
-        else:
-            row += ["", "", "", ""]
-        row += [f"{median(name, 'megabytes'):.0f}", f"{small[name]['megabytes']:.0f}"]
-        lines.append("| " + " | ".join(row) + " |")
+        for number, way in enumerate(("path", "frame")):
+            if way in rounds[0][name]:
+                wanted = WANTED[name][number] if name in WANTED else ""
+                called = name if name not in WANTED else f"{name}, by {'path' if way == 'path' else 'DataFrame'}"
+                row = [called, f"{median(name, way, 'cpu'):.2f}", f"{ratio(name, way, 'cpu'):.2f}", str(wanted)]
+                row += [f"{median(name, way, 'seconds'):.2f}", f"{ratio(name, way, 'seconds'):.2f}"]
+                lines.append("| " + " | ".join(row) + " |")
+    lines += ["", "| engine | processor ms a task | start, s | driver, MB |", "|" + " --- |" * 4]
+    for name in WANTED:
+        task, start = 1000 * median(name, "a_task"), median(name, "start")
+        lines.append(f"| {name} | {task:.1f} | {start:.1f} | {median(name, 'megabytes'):.0f} |")
     java = statistics.median(each["Spark"]["driver"] for each in rounds)
-    lines += ["", f"Spark's JVM, which is driver and executor in one here: {java:.0f} MB (-Xmx2g)."]
+    part = {key: median(ALONE_NAME, "parts", key) for key in ("read", "sketch", "merge", "bytes")}
+    lines += [
+        "",
+        f"Spark's JVM, which is driver and executor in one here: {java:.0f} MB (-Xmx2g).",
+        "",
+        "| part | |",
+        "| --- | --- |",
+        f"| read a row, ns | {1e9 * part['read']:.1f} |",
+        f"| sketch a row, ns | {1e9 * part['sketch']:.1f} |",
+        f"| merge a result, ms | {1e3 * part['merge']:.2f} |",
+        f"| bytes of a result | {part['bytes']:.0f} |",
+        f"| bytes of a sketch file of no rows | {sketch_bytes} |",
+    ]
     return lines
+
+
+def _at(facts: dict, keys: tuple[str, ...]) -> float:
+    for key in keys:
+        facts = facts[key]
+    return facts
 
 
 if __name__ == "__main__":

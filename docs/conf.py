@@ -87,6 +87,18 @@ def name_outside_pages(app, page, source):
     source[0] = re.sub(r"\[([^\]]*)\]\((\.\./[^)\s]*\.md)\)", rewrite, source[0])
 
 
+def show_examples(app, page, source):
+    """Lead links to scripts and notebooks of examples/ to the pages that are made of them."""
+    up = "../" * page.count("/")
+
+    def rewrite(match):
+        return f"]({up}{match[1]}/{match[2] or 'index'}.rst)"
+
+    source[0] = re.sub(
+        r"\]\((?:\.\./)+examples/(tutorials|gallery)(?:/(plot_\w+)\.(?:py|ipynb))?\)", rewrite, source[0]
+    )
+
+
 def always_anew(app, env, added, changed, removed):
     """Read the page again that lists the others: they may have changed."""
     return ["guide/index"]
@@ -99,6 +111,7 @@ def skip_fitted(app, what, name, member, skip, options):
 
 def setup(app):
     app.connect("source-read", take_in_pages)
+    app.connect("source-read", show_examples)
     app.connect("source-read", name_outside_pages)
     app.connect("env-get-outdated", always_anew)
     app.connect("autodoc-skip-member", skip_fitted)

@@ -1,6 +1,6 @@
 """22 people walk, each with an accelerometer that sends no sample; what they all do is found from what it sends.
 
-    python examples/accelerometer_fleet/fleet.py            # the rows that are shipped beside this file
+    python examples/accelerometer_fleet/fleet.py            # the rows that are installed with qckm
     python examples/accelerometer_fleet/fleet.py --data walking_accelerometer.npz
 
 Each device is a process: the encoder that `op.export_c` writes, compiled (gcc, or $CC). Its messages are repeated and
@@ -17,6 +17,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +61,7 @@ class Journey:
 def load_rows(path: str | None) -> list[np.ndarray]:
     """Return each person's rows (rows, 3), as counts of the converter."""
     if path is None:
-        with np.load(HERE / "walking.npz") as shipped:
+        with np.load(files("qckm") / "sensor" / "walking.npz") as shipped:
             X, people = shipped["counts"], shipped["people"]
     else:
         with np.load(path) as given:

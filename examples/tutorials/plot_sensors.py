@@ -12,7 +12,7 @@ encoder is the C header that ``operator.export_c`` writes; here Python does the 
 
 # %%
 # Each device's readings, as counts of its converter.
-from pathlib import Path
+from importlib.resources import files
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,9 +21,7 @@ from sklearn.cluster import KMeans
 import qckm
 from qckm.sensor import Pool, wire
 
-# The file comes with qckm's checkout, from which qckm was installed; else start this from there.
-folder = next((path for path in Path(qckm.__file__).parents if (path / "examples").is_dir()), Path())
-with np.load(folder / "examples" / "accelerometer_fleet" / "walking.npz") as file:
+with np.load(files("qckm") / "sensor" / "walking.npz") as file:  # some readings come with qckm
     devices = [file["counts"][file["people"] == person].astype(float) for person in range(22)]
 print(f"{len(devices)} devices, {sum(map(len, devices)):,} readings of 3 columns")
 
@@ -32,9 +30,8 @@ print(f"{len(devices)} devices, {sum(map(len, devices)):,} readings of 3 columns
 # frequencies from 32 bits, so that they need no memory.
 K = 5
 pilot = np.concatenate([rows[::64] for rows in devices])
-how = {"n_frequencies": 256, "law": "seeded", "compute_labels": False, "random_state": 0}
-operator = qckm.CompressiveKMeans(K, **how).fit(pilot).operator_
-print(f"{operator.n_measurements} one-bit measurements a reading, scale {operator.scale:.0f} counts")
+operator = qckm.SketchOperator.from_pilot(pilot, K, n_frequencies=256, law="seeded", random_state=0)
+print(f"{operator.n_measurements} one-bit measurements per reading, scale {operator.scale:.0f} counts")
 
 # %%
 # **On each device:** add readings to counters, and send them every 512 readings. A message has a number, so that the

@@ -12,17 +12,16 @@ other people.
 
 # %%
 # The stream, day by day.
-from pathlib import Path
+from importlib.resources import files
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 import qckm
+import qckm.plots
 
 rng = np.random.default_rng(0)
-# The file comes with qckm's checkout, from which qckm was installed; else start this from there.
-folder = next((path for path in Path(qckm.__file__).parents if (path / "examples").is_dir()), Path())
-with np.load(folder / "examples" / "accelerometer_fleet" / "walking.npz") as file:
+with np.load(files("qckm") / "sensor" / "walking.npz") as file:  # some readings come with qckm
     readings, people = file["counts"] * 0.01362, file["people"]  # metres per second squared
 usual, others = readings[people < 10], readings[people >= 14]
 DAYS, CHANGE = 18, 12
@@ -35,10 +34,10 @@ def rows_of(day):
 # %%
 # **The operator**, from a pilot of the days before the stream begins.
 pilot = rng.choice(usual, 2000, replace=False)
-operator = qckm.CompressiveKMeans(n_clusters=5, n_frequencies=150, random_state=0).fit(pilot).operator_
+operator = qckm.SketchOperator.from_pilot(pilot, n_clusters=5, n_frequencies=150, random_state=0)
 
 # %%
-# **One sketch a day.** Rows are dropped when they are sketched.
+# **One sketch per day.** Rows are dropped when they are sketched.
 days = [operator.sketch(rows_of(day)) for day in range(DAYS)]
 
 # %%
@@ -50,8 +49,9 @@ for day in range(5, DAYS):
 print("rows in the window:", window.count, "- as in its five days:", window == sum(days[-5:]))
 
 # %%
-# **Has it changed?** Each day is compared with the first five, by sums alone. p-values are adjusted for the number of
-# comparisons, so that of the days called different at most one in twenty is not, on average.
+# **Has it changed, and how much?** Each day is compared with the first five, by sums alone. p-values are adjusted for
+# the number of comparisons: of the days reported, at most one in twenty is a false alarm, on average. The size is at
+# least which share of the day's rows has changed.
 series = qckm.compare_windows(days[5:], sum(days[:5]), names=[f"day {day}" for day in range(5, DAYS)])
 print(series.summary())
 print("first day that differs:", 5 + int(np.flatnonzero(series.drifted)[0]), "- the stream changed on day", CHANGE)
@@ -65,13 +65,11 @@ after = qckm.decode(window, n_clusters=5, rows=pilot, random_state=0)
 print("converged before and after:", before.converged, after.converged)
 
 # %%
-# Left: the verdict on each day. Right: the centroids of the first five days and of the last five.
+# Left: how much each day has changed at least. Right: the centroids of the first five days and of the last five.
 fig, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
-places = np.arange(5, DAYS)
-axes[0].semilogy(places, np.maximum(series.adjusted, 1e-16), "o-")
-axes[0].axhline(0.05, color="tab:red", lw=1, label="5 %")
-axes[0].axvline(CHANGE - 0.5, color="0.6", ls="--", lw=1, label="other people from here on")
-axes[0].set(xlabel="day", ylabel="adjusted p-value", title="each day against the first five")
+qckm.plots.drift_effects(series, ax=axes[0])
+axes[0].axvline(CHANGE - 5.5, color="0.6", ls="--", lw=1, label="other people from here on")
+axes[0].set(title="each day against the first five")
 axes[0].legend(fontsize=8)
 axes[1].plot(*readings[::20, :2].T, ".", ms=2, color="0.8", label="some readings")
 for clusters, colour, label in ((before, "tab:blue", "days 0 to 4"), (after, "tab:red", "the last five days")):

@@ -89,6 +89,10 @@ class SourceError(QckmError):
     """Data that cannot be read: no such file or column, columns that are not numbers, a file that is damaged."""
 
 
+class SplitError(SourceError):
+    """A file that was to be read in parts, and turns out to be readable only as a whole."""
+
+
 class CheckpointError(QckmError):
     """A checkpoint that cannot be continued: inputs or options have changed, or the file is damaged."""
 

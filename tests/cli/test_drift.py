@@ -42,7 +42,8 @@ def test_the_exit_code_is_the_answer(windows, qckm_):
         (("monday.qckm", "tuesday.qckm", "--level", "0"), "--level"),
         (("monday.qckm", "tuesday.qckm", "--statistic", "whitened"), "a reference"),
         (("monday.qckm", "tuesday.qckm", "-k", "3", "--model", "m.json"), "got both"),
-        (("monday.qckm", "rows.csv"), "rows.csv"),
+        (("rows.csv", "rows.csv"), "Expected a sketch among the windows"),
+        (("monday.qckm", "tuesday.qckm", "--engine", "dask"), "leave out --engine"),
         (("gone-*.qckm", "--against", "monday.qckm"), "no file that matches"),
     ],
 )
@@ -50,6 +51,16 @@ def test_what_is_wrong_is_two(windows, qckm_, words, said):
     code, out, err = qckm_("drift", *words)
     assert (code, out) == (2, b"")
     assert said in err
+
+
+def test_a_window_may_be_data(windows, qckm_):
+    """Rows are sketched as the sketch beside them was."""
+    qckm_("sketch", "rows.npy", "--operator", "monday.qckm", "-o", "all.qckm")
+    by_sketch, by_rows = (
+        json.loads(qckm_("drift", "monday.qckm", name, "--json")[1]) for name in ("all.qckm", "rows.npy")
+    )
+    assert by_sketch["pvalue"] == by_rows["pvalue"]
+    assert by_rows["inputs"] == ["rows.npy"]
 
 
 def test_a_reference_and_clusters_explain(windows, qckm_):

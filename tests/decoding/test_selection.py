@@ -34,7 +34,7 @@ def test_the_true_number_is_chosen(true, signature):
     assert found.n_clusters == true
     assert found.clustering.centers.shape == (true, 2)
     assert found.groups.tolist() == [*range(1, true + 1), true, true]
-    assert (np.diff(found.explained) > 0).all()
+    assert (np.diff(found.variance_explained) > 0).all()
     assert (found.agreement, found.doubt) == (1, "")
 
 

@@ -47,9 +47,6 @@ def test_links_lead_somewhere(page):
         if target.startswith("http"):
             continue
         file = (page.parent / target).resolve()
-        if file.parent in (DOCS / "gallery", DOCS / "tutorials"):  # made from examples/ when the site is built
-            file = ROOT / "examples" / file.parent.name / file.with_suffix(".py").name
-            file = file.with_name("GALLERY_HEADER.rst") if file.stem == "index" else file
         if not file.exists():
             broken.append(target)
         elif anchor and anchor not in anchors(file):

@@ -10,7 +10,7 @@ from qckm.errors import RowsError
 
 def test_columns_become_rows_and_nulls_nan():
     batch = pa.record_batch({"b": pa.array([1, None]), "w": [2.0, 3.0], "a": [0.5, 1.5]})
-    ((rows, weights),) = blocks_of([batch], ["a", "b"], "w")
+    ((rows, weights, *_),) = blocks_of([batch], ["a", "b"], "w")
     np.testing.assert_array_equal(rows, [[0.5, 1.0], [1.5, np.nan]])
     np.testing.assert_array_equal(weights, [2, 3])
 
@@ -31,7 +31,7 @@ def test_vectors_of_different_lengths_are_refused():
 
 def test_batches_of_vectors_of_another_length_stay_apart():
     batches = [pa.record_batch({"v": [[1.0, 2.0]]}), pa.record_batch({"v": [[1.0]]})]
-    assert [rows.shape for rows, _ in blocks_of(batches, ["v"], vector=True)] == [(1, 2), (1, 1)]
+    assert [rows.shape for rows, *_ in blocks_of(batches, ["v"], vector=True)] == [(1, 2), (1, 1)]
 
 
 def test_weights_must_be_numbers():
@@ -45,6 +45,8 @@ def test_small_batches_make_a_block_together():
         pa.record_batch({"a": np.full(10_000, float(number)), "w": np.full(10_000, number)}) for number in range(8)
     ]
     blocks = list(blocks_of(batches, ["a"], "w"))
-    assert [len(rows) for rows, _ in blocks] == [70_000, 10_000]
-    np.testing.assert_array_equal(np.concatenate([rows[:, 0] for rows, _ in blocks]), np.repeat(np.arange(8.0), 10_000))
-    np.testing.assert_array_equal(np.concatenate([weights for _, weights in blocks]), np.repeat(np.arange(8), 10_000))
+    assert [len(block.rows) for block in blocks] == [70_000, 10_000]
+    np.testing.assert_array_equal(
+        np.concatenate([block.rows[:, 0] for block in blocks]), np.repeat(np.arange(8.0), 10_000)
+    )
+    np.testing.assert_array_equal(np.concatenate([block.weights for block in blocks]), np.repeat(np.arange(8), 10_000))

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import qckm
-from qckm.cli import run
 from qckm.errors import RowsError, SourceError
 from qckm.planning.sampling import draw_pilot
 from qckm.sketch import files
@@ -190,19 +189,3 @@ def test_the_operator_is_in_the_graph_once(operator, rows):
     merges = [key for key in graph if str(key).startswith("qckm-merge")]
     assert len(shipped) == 1
     assert len(merges) == -(-300 // FAN_IN) + -(-300 // FAN_IN**2) + 1
-
-
-@pytest.mark.engine
-def test_the_command_line_gives_the_same_bytes(sketch_files, expected):
-    assert sketch_files("dask")[1] == expected
-
-
-def test_mistakes_of_the_command_line_are_answered_with_a_sentence(tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    plan = ["--scale", "1", "--frequencies", "9", "-o", "out.qckm"]
-    assert run(["sketch", "x.parquet", "--address", "tcp://nowhere", *plan]) == 2
-    assert "name it with --engine" in capfd.readouterr().err
-    assert run(["sketch", "x.parquet", "--engine", "dask", "--resume", *plan]) == 2
-    assert "leave out --engine" in capfd.readouterr().err
-    assert run(["sketch", "-", "--engine", "dask", *plan]) == 2
-    assert "Standard input is here" in capfd.readouterr().err

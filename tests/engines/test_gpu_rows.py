@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm.engines.sketch_job import SketchJob
+from qckm.engines.jobs import Block
+from qckm.engines.row_jobs import SketchJob
 from qckm.errors import RowsError
 from qckm.sketch import files
 
@@ -61,7 +62,7 @@ def test_a_task_of_an_engine_uses_its_gpu(rows):
     restored = SketchJob.restore(*job.settings())
     weights = np.arange(len(rows)) % 3
     for weight in (None, weights):
-        on_gpu, on_cpu = (files.loads(job.part([(rows, weight)], 0)) for job in (restored, SketchJob(operator)))
+        on_gpu, on_cpu = (job.result(job.part([Block(rows, weight)], 0)) for job in (restored, SketchJob(operator)))
         assert files.dumps(on_gpu) == files.dumps(on_cpu)
 
 

@@ -5,10 +5,8 @@ import pytest
 
 import qckm
 from qckm import engines
-from qckm.engines.jobs import loads, merge_outcomes, merge_parts, outcome_of, result_of, run_part
-from qckm.engines.label_job import LabelJob, sums_of
-from qckm.engines.sample_job import PARTS, SampleJob, choose_parts
-from qckm.engines.sketch_job import SketchJob
+from qckm.engines.jobs import Block, loads, merge_outcomes, merge_parts, outcome_of, result_of, run_part
+from qckm.engines.row_jobs import SAMPLED_PARTS, MisfitJob, SampleJob, SketchJob, choose_parts
 from qckm.errors import MissingExtraError, RowsError, SourceError
 from qckm.planning.row_sample import RowSample
 from qckm.sketch import files
@@ -17,9 +15,11 @@ from qckm.sources.engine_rows import engine_of
 
 def test_sketches_of_parts_merge_to_the_sketch(operator, rows, expected):
     job = SketchJob(operator).dumps()
-    parts = [run_part(job, [(part, None)], number) for number, part in enumerate(np.array_split(rows, 7))]
+    parts = [run_part(job, [Block(part)], number) for number, part in enumerate(np.array_split(rows, 7))]
     left = merge_parts(job, [merge_parts(job, parts[:3]), merge_parts(job, parts[3:])])
-    assert left == merge_parts(job, parts[::-1]) == expected
+    assert left == merge_parts(job, parts[::-1])
+    assert files.dumps(SketchJob(operator).result(left)) == expected
+    assert len(left) < len(expected) - len(files.dumps(operator.empty())) // 2  # the operator stays at home
 
 
 def test_a_job_is_loaded_once(operator):
@@ -30,18 +30,19 @@ def test_a_job_is_loaded_once(operator):
 def test_bad_rows_are_named_by_partition_row_and_column(operator, rows):
     bad = rows[:50].copy()
     bad[7, 1] = np.nan
-    blocks = [(rows[:100], None), (bad, None)]
+    blocks = [Block(rows[:100]), Block(bad)]
     with pytest.raises(RowsError, match=r"partition 4: .* row 107 .* column 'b'"):
         run_part(SketchJob(operator).dumps(), blocks, 4)
-    found = files.loads(run_part(SketchJob(operator, on_bad="skip").dumps(), blocks, 4))
+    skipping = SketchJob(operator, on_bad="skip")
+    found = skipping.result(run_part(skipping.dumps(), blocks, 4))
     assert (found.count, found.skipped) == (149, 1)
 
 
 def test_an_error_of_a_part_comes_back_as_a_value(operator, rows):
     job = SketchJob(operator).dumps()
     bad = np.full((1, 3), np.nan)
-    good = [outcome_of(lambda part=part: run_part(job, [(part, None)], 0)) for part in np.array_split(rows, 3)]
-    wrong = [outcome_of(lambda number=number: run_part(job, [(bad, None)], number)) for number in (5, 6)]
+    good = [outcome_of(lambda part=part: run_part(job, [Block(part)], 0)) for part in np.array_split(rows, 3)]
+    wrong = [outcome_of(lambda number=number: run_part(job, [Block(bad)], number)) for number in (5, 6)]
     assert result_of(merge_outcomes(job, good)) == merge_parts(job, map(result_of, good))
     first = merge_outcomes(job, [merge_outcomes(job, [good[0], wrong[0]]), good[1], wrong[1]])
     with pytest.raises(RowsError, match=r"^partition 5: .* column 'a'") as caught:
@@ -58,7 +59,8 @@ def test_weights_of_bad_rows_go_with_them(operator, rows):
     bad = rows[:50].copy()
     bad[7, 1] = np.inf
     weights = np.arange(50)
-    found = files.loads(run_part(SketchJob(operator, on_bad="skip").dumps(), [(bad, weights)], 0))
+    job = SketchJob(operator, on_bad="skip")
+    found = job.result(run_part(job.dumps(), [Block(bad, weights)], 0))
     assert found == operator.sketch(np.delete(bad, 7, axis=0), np.delete(weights, 7))
 
 
@@ -68,7 +70,7 @@ def test_a_sample_is_the_same_in_whatever_partitions(rows):
         expected = RowSample.empty(3, 5, 100).added(rows, weights).pilot()
         for pieces in (1, 4, 9):
             parts = [
-                run_part(job, [(rows[some], None if weights is None else weights[some])], number)
+                run_part(job, [Block(rows[some], None if weights is None else weights[some])], number)
                 for number, some in enumerate(np.array_split(np.arange(len(rows)), pieces))
             ]
             left = merge_parts(job, [merge_parts(job, parts[pieces // 2 :][::-1]), b"", *parts[: pieces // 2]])
@@ -80,23 +82,23 @@ def test_a_sample_is_the_same_in_whatever_partitions(rows):
 
 def test_a_sample_leaves_out_what_is_not_finite():
     rows = np.array([[1.0, 2.0], [np.nan, 1.0], [3.0, np.inf]])
-    found = RowSample.loads(run_part(SampleJob(0).dumps(), [(rows, None)], 0))
+    found = RowSample.loads(run_part(SampleJob(0).dumps(), [Block(rows)], 0))
     np.testing.assert_array_equal(found.rows, [[1.0, 2.0]])
-    assert run_part(SampleJob(0).dumps(), [(rows[1:], None)], 0) == b""
+    assert run_part(SampleJob(0).dumps(), [Block(rows[1:])], 0) == b""
 
 
 def test_the_pilot_looks_into_few_partitions_all_over():
     chosen = choose_parts(10_000, np.random.default_rng(0))
-    assert len(set(chosen)) == PARTS
-    assert np.diff(chosen).max() <= 10_000 / PARTS + 1
+    assert len(set(chosen)) == SAMPLED_PARTS
+    assert np.diff(chosen).max() <= 10_000 / SAMPLED_PARTS + 1
     assert choose_parts(5, np.random.default_rng(0)) == [0, 1, 2, 3, 4]
 
 
 def test_the_misfit_is_the_inertia(rows):
     km = qckm.CompressiveKMeans(3, random_state=0).fit(rows)
-    job = LabelJob(km.to_model()).dumps()
-    parts = [run_part(job, [(part, None)], number) for number, part in enumerate(np.array_split(rows, 4))]
-    sums = sums_of(merge_parts(job, parts))
+    job = MisfitJob(km.to_model())
+    parts = [run_part(job.dumps(), [Block(part)], number) for number, part in enumerate(np.array_split(rows, 4))]
+    sums = job.result(merge_parts(job.dumps(), parts))
     assert sums[0] == pytest.approx(km.inertia_, rel=1e-12)
     np.testing.assert_array_equal(sums[1:], np.bincount(km.labels_))
 

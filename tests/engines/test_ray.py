@@ -84,7 +84,3 @@ def test_fit_finds_the_clusters(ray_cluster, table):
     km = qckm.CompressiveKMeans(3, init="pilot", random_state=0).fit(dataset)
     np.testing.assert_allclose(np.sort(km.cluster_centers_[:, 0]), [0, 9, 18], atol=0.2)
     assert km.feature_names_in_.tolist() == NAMES
-
-
-def test_the_command_line_gives_the_same_bytes(ray_cluster, sketch_files, expected):
-    assert sketch_files("ray")[1] == expected

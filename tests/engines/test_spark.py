@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import qckm
-from qckm.cli import run
 from qckm.errors import RowsError, SourceError
 from qckm.sketch import files
 
@@ -19,7 +18,7 @@ from pyspark.ml import Pipeline, PipelineModel  # noqa: E402
 from pyspark.ml.feature import VectorAssembler  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
 
-from qckm.engines import sample_job  # noqa: E402
+from qckm.engines import row_jobs  # noqa: E402
 from qckm.engines.spark import SparkPartitions  # noqa: E402
 from qckm.engines.spark_ml import CompressiveKMeans, CompressiveKMeansModel  # noqa: E402
 
@@ -104,7 +103,7 @@ def test_the_pilot_looks_into_some_partitions_only(spark, tmp_path, monkeypatch)
         open(os.path.join(folder, str(pyspark.TaskContext.get().partitionId())), "w").close()
         yield from batches
 
-    monkeypatch.setattr(sample_job, "PARTS", 3)
+    monkeypatch.setattr(row_jobs, "SAMPLED_PARTS", 3)
     many = spark.range(0, 600, 1, 6).select(F.col("id").cast("double"))
     pilot = SparkPartitions(many.mapInArrow(read, many.schema)).pilot(np.random.default_rng(0))
     assert sorted(os.listdir(folder)) in (["0", "2", "4"], ["1", "3", "5"])
@@ -166,10 +165,3 @@ def test_the_scikit_learn_face_fits_a_spark_frame(frame):
     np.testing.assert_allclose(np.sort(km.cluster_centers_[:, 0]), [0, 9, 18], atol=0.2)
     with pytest.raises(SourceError, match=r"qckm\.engines\.spark_ml"):
         km.predict(frame.select(NAMES))
-
-
-def test_the_command_line_gives_the_same_bytes(spark, sketch_files, expected, tmp_path):
-    words, found = sketch_files("spark")
-    assert found == expected
-    assert run([*words[:3], "--scale", "2", "--frequencies", "9", "-o", "pilot.qckm", "--standardize", "-q"]) == 0
-    assert qckm.load("pilot.qckm").count == 3000

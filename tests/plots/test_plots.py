@@ -256,7 +256,7 @@ def test_a_selection_marks_the_chosen_number(ax):
 
 def test_a_selection_fits_a_figure_of_default_margins(ax):
     count = qckm.choose_n_clusters(two_places(), ks=range(1, 4), random_state=0)
-    count = replace(count, explained=np.array([0.0, 0.9999, 0.99995]))
+    count = replace(count, variance_explained=np.array([0.0, 0.9999, 0.99995]))
     plots.selection(count, ax)
     ax.figure.canvas.draw()
     inside, drawn = ax.figure.bbox, ax.figure.get_tightbbox().transformed(ax.figure.dpi_scale_trans)

@@ -16,13 +16,12 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import click
 
 from qckm.common.atomic import naming
 from qckm.common.text import visible
-from qckm.sources.source import Source
 
 
 def say(words: str) -> None:
@@ -137,7 +136,15 @@ def console_options(verb: Callable[..., Any]) -> Callable[..., Any]:
     return with_console
 
 
-def say_assumptions(source: Source, console: Console) -> None:
+class Assumed(Protocol):
+    """Data of which something was taken for granted."""
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What was, in words."""
+
+
+def say_assumptions(source: Assumed, console: Console) -> None:
     """Say what was taken for granted on opening data, and how to say otherwise."""
     for words in source.assumptions:
         console.say(assumption_in_words(words))

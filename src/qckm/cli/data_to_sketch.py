@@ -1,26 +1,27 @@
-"""From data that this process reads to a sketch, with progress, checkpoints, snapshots and Ctrl-C."""
+"""From data to a sketch, with progress, checkpoints, snapshots and Ctrl-C; or on a cluster, whose workers read them."""
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from qckm.cli.console import Console, assumption_in_words, command_again, say_assumptions
 from qckm.cli.error_hints import remarks_in_words
-from qckm.cli.progress import Progress
+from qckm.cli.progress import Progress, cluster_progress
 from qckm.cli.sketch_io import load_operator
 from qckm.cli.stopping import saving
-from qckm.cli.summaries import data_bytes, operator_facts
+from qckm.cli.summaries import data_bytes, operator_facts, say_of_size
 from qckm.common import atomic
 from qckm.decoding.decode import Hints
 from qckm.decoding.room import require_room
 from qckm.errors import CheckpointError, QckmError
 from qckm.kernels.placement import computing_on
-from qckm.planning.plan import Plan, Planned, draw_operator, require_rows
+from qckm.planning.plan import Plan, Planned, draw_operator, hints_for, require_rows
 from qckm.sketch import Sketch, SketchOperator, checkpoints
 from qckm.sketch.checkpoints import Checkpoint
 from qckm.sketch.runs import State, states
@@ -28,6 +29,10 @@ from qckm.sources.opening import open_source
 from qckm.sources.rows import OnBad
 from qckm.sources.source import Source
 from qckm.sources.text import UNKNOWN, TextFormat
+
+if TYPE_CHECKING:
+    from qckm.engines import Cluster
+    from qckm.engines.files import FileRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +52,7 @@ class SketchTask:
     device: str = "cpu"
     column_sums: bool = True
     bounds: bool = True
+    engine: str | None = None
 
     def kept(self, sketch: Sketch) -> Sketch:
         """Return a sketch with what is to be written of it."""
@@ -72,10 +78,16 @@ class Sketched:
     """
 
     sketch: Sketch
-    source: Source
+    source: Source | FileRows
     hints: Hints | None
     seconds: dict[str, float]
     remarks: tuple[str, ...] = ()
+
+    @property
+    def rereadable(self) -> Source | None:
+        """The source, if its rows are here and can be read again."""
+        found = self.source if isinstance(self.source, Source) else self.source.source
+        return None if found is None or found.once else found
 
 
 def open_data(task: SketchTask, console: Console) -> tuple[Source, SketchOperator | None]:
@@ -95,6 +107,10 @@ def sketch_data(
     snapshot: Callable[[Sketch], None] | None = None,
 ) -> Sketched:
     """Sketch the data of a task. `snapshot(sketch)` is called every so many seconds, where that is asked for."""
+    if task.engine is not None:
+        if every:
+            raise click.UsageError("--every is for data that this process reads: leave out --engine.")
+        return _sketch_on_cluster(task, task.engine, console, want_hints)
     began = time.perf_counter()
     source, operator = open_data(task, console)
     if task.resume and (source.once or source.copied or task.output is None):
@@ -117,6 +133,7 @@ def sketch_data(
     if want_hints:
         require_room(planned.operator.n_features, planned.operator.n_frequencies // planned.operator.octaves)
     if start is None:
+        say_of_size(planned.operator, source, want_hints, console)
         start = State(planned.operator.empty())
     ready = time.perf_counter()
     save = _saver(path, source, options, task)
@@ -127,8 +144,70 @@ def sketch_data(
     done = time.perf_counter()
     if save and want_hints and done - ready >= task.checkpoint_every:
         save(state)  # decoding may be stopped, too: it need not cost another pass
+    hints = planned.hints
+    if want_hints and hints is None and not source.once:
+        hints = hints_for(source, task.plan, planned.operator)
     seconds = {"prepare": ready - began, "sketch": done - ready}
-    return Sketched(state.sketch, source, planned.hints, seconds, planned.remarks)
+    return Sketched(state.sketch, source, hints, seconds, planned.remarks)
+
+
+@contextlib.contextmanager
+def cluster_for(data: Sequence[str], engine: str, console: Console) -> Iterator[Cluster]:
+    """Give the cluster of an engine; how far its tasks are is shown."""
+    from qckm.engines import connect
+
+    if "-" in data:
+        raise click.UsageError("Standard input is here, not where the engine is: leave out --engine.")
+    with connect(engine) as cluster, cluster_progress(console) as watch, cluster.watched(watch):
+        yield cluster
+
+
+def sketch_windows(
+    operator: SketchOperator, windows: Sequence[str], on_bad: OnBad, engine: str | None, console: Console
+) -> dict[str, Sketch]:
+    """Sketch some data, each alone, with one operator."""
+    found: dict[str, Sketch] = {}
+    if engine is None:
+        for window in windows:
+            source = open_source([window], usual=operator.feature_names)
+            say_assumptions(source, console)
+            found[window] = operator.sketch(source, on_bad=on_bad)
+        return found
+    from qckm.engines.files import FileRows
+
+    with cluster_for(windows, engine, console) as cluster:
+        for window in windows:
+            rows = FileRows(cluster, [window], usual=operator.feature_names)
+            say_assumptions(rows, console)
+            found[window] = rows.sketch(operator, on_bad)
+    return found
+
+
+def _sketch_on_cluster(task: SketchTask, engine: str, console: Console, want_hints: bool) -> Sketched:
+    from qckm.engines.files import FileRows
+
+    if task.resume or task.device != "cpu":
+        raise click.UsageError("--resume and --device are for data that this process reads: leave out --engine.")
+    began = time.perf_counter()
+    operator = load_operator(task.operator_file) if task.operator_file else None
+    with cluster_for(task.data, engine, console) as cluster:
+        usual = None if operator is None else operator.feature_names
+        rows = FileRows(cluster, task.data, task.columns, task.dtype, usual, task.text)
+        say_assumptions(rows, console)
+        ready = time.perf_counter()
+        planned = Planned(operator) if operator is not None else draw_operator(rows, task.plan, want_hints)
+        for words in planned.words:
+            console.say(words)
+        hints = planned.hints
+        if want_hints and hints is None:
+            hints = hints_for(rows, task.plan, planned.operator)
+        drawn = time.perf_counter()
+        sketch = rows.sketch(planned.operator, task.on_bad)
+        done = time.perf_counter()
+    if want_hints:
+        require_rows(sketch.count, task.plan.n_clusters or 1)
+    seconds = {"start": ready - began, "prepare": drawn - ready, "sketch": done - drawn}
+    return Sketched(sketch, rows, hints, seconds, planned.remarks)
 
 
 def _run(
@@ -207,7 +286,7 @@ def _options(task: SketchTask, operator: SketchOperator | None) -> dict[str, obj
         "dtype": task.dtype,
         "on_bad": task.on_bad,
         "operator": None if operator is None else operator.fingerprint,
-        **(asdict(task.plan) if operator is None else {}),
+        **({name: value for name, value in asdict(task.plan).items() if name != "alone"} if operator is None else {}),
     }
 
 
@@ -218,8 +297,8 @@ def facts_of(sketched: Sketched, n_bytes: int | None) -> dict[str, object]:
         "rows": sketch.count,
         "skipped": sketch.skipped,
         "saturated": sketch.saturated,
-        "inputs": [table.label for table in sketched.source.tables][:100],
-        "n_inputs": len(sketched.source.tables),
+        "inputs": sketched.source.labels[:100],
+        "n_inputs": len(sketched.source.labels),
         "file_bytes": sketched.source.n_bytes,
         "data_bytes": data_bytes(sketch.count, operator),
         **({} if n_bytes is None else {"sketch_bytes": n_bytes}),
@@ -229,7 +308,7 @@ def facts_of(sketched: Sketched, n_bytes: int | None) -> dict[str, object]:
     }
 
 
-def remarks_fact(remarks: Sequence[str], source: Source) -> dict[str, list[str]]:
+def remarks_fact(remarks: Sequence[str], source: Source | FileRows) -> dict[str, list[str]]:
     """Return what may be wrong, as a fact if anything is: with columns or centroids, or with how data were read."""
     said = [*remarks_in_words(remarks), *map(assumption_in_words, source.assumptions)]
     return {"remarks": said} if said else {}

@@ -142,6 +142,26 @@ class Device(click.ParamType):  # type: ignore[type-arg]  # generic in some vers
         return completion.one_of(cpu="this machine's cores", cuda="a GPU")(ctx, param, incomplete)
 
 
+class Engine(click.ParamType):  # type: ignore[type-arg]  # generic in some versions only
+    """An engine, or where one is."""
+
+    name = "engine"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse what is no engine."""
+        from qckm.engines import parse_engine
+
+        try:
+            parse_engine(value)
+        except SourceError as error:
+            self.fail(str(error), param, ctx)
+        return value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Propose engines."""
+        return completion.one_of(dask="Dask", spark="Spark", ray="Ray")(ctx, param, incomplete)
+
+
 data_argument = click.argument("data", type=Input(), nargs=-1, required=True, metavar="DATA...")
 
 
@@ -247,7 +267,7 @@ plan_options = _chain(
         "--frequencies",
         "n_frequencies",
         type=Whole(min=1),
-        help="How many. [default: 5·columns·K, at least 100]",
+        help="How many. [default: 20·columns·K where the sketch is decoded alone, else 5·columns·K; at least 100]",
     ),
     click.option("--signature", type=click.Choice(list(SIGNATURES)), default="one-bit", show_default=True),
     click.option(
@@ -299,13 +319,11 @@ decode_options = _chain(
     click.option("--n-init", type=Whole(min=1), default=1, show_default=True, help="Replicates to choose from."),
 )
 
-engine_options = _chain(
-    click.option(
-        "--engine",
-        type=click.Choice(["dask", "spark", "ray"]),
-        help="Sketch Parquet files, or URLs, that this engine reads. [default: this process]",
-    ),
-    click.option("--address", help="Where its scheduler or master is. [default: a cluster of this machine's cores]"),
+engine_option = click.option(
+    "--engine",
+    type=Engine(),
+    help="Have workers read DATA: dask, spark or ray on the cores of this machine, or dask://host:8786, "
+    "spark://host:7077, sc://host:15002 (Spark Connect), ray://host:10001. [default: this process]",
 )
 
 

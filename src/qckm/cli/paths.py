@@ -55,6 +55,22 @@ def sketch_files(_: click.Context, param: click.Parameter, given: tuple[str, ...
     return tuple(found)
 
 
+def windows_of(context: click.Context, param: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the sketches that names stand for; what stands for other files is one window of data, and stays."""
+    found: list[str] = []
+    for path in given:
+        names = sketch_files(context, param, (path,)) if _is_stream(path) or not _is_data(path) else (path,)
+        found += names
+    return tuple(found)
+
+
+def _is_data(path: str) -> bool:
+    from qckm.cli.sketch_io import is_sketch
+
+    files = paths_of(path)
+    return bool(files) and os.path.exists(files[0]) and not is_sketch(files[0])
+
+
 class Output(click.Path):
     """A file that is written; its name has one of the endings, if there are any. "-" is standard output.
 
@@ -65,24 +81,32 @@ class Output(click.Path):
         Whether a checkpoint is kept beside it.
     in_json : bool
         Whether, without a name, it is part of what --json prints.
+    folder : bool
+        Whether it may be a folder, whose name has no ending.
     """
 
-    def __init__(self, *endings: str, resumable: bool = False, in_json: bool = False) -> None:
+    def __init__(self, *endings: str, resumable: bool = False, in_json: bool = False, folder: bool = False) -> None:
         super().__init__(readable=False, allow_dash=True)
-        self.endings, self.resumable, self.in_json = endings, resumable, in_json
+        self.endings, self.resumable, self.in_json, self.folder = endings, resumable, in_json, folder
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Refuse a name of no format."""
-        if value != "-" and self.endings and os.path.splitext(value)[1].lower() not in self.endings:
+        known = os.path.splitext(value)[1].lower() in self.endings or (self.folder and is_folder(value))
+        if value != "-" and self.endings and not known:
             self.fail(f"expected a name that ends in {', '.join(self.endings)}, got {value!r}.", param, ctx)
         return super().convert(value, param, ctx)
+
+
+def is_folder(path: str) -> bool:
+    """Whether a name is that of a folder of files: it has no ending."""
+    return path != "-" and not os.path.splitext(path.rstrip("/"))[1]
 
 
 def require_apart(context: click.Context) -> None:
     """Refuse, before any work, outputs that would take the place of an input or of each other, or cannot be written."""
     _require_one_on_stdout(context)
     inputs = [path for _, path in _given(context, Input)]
-    outputs = [path for _, path in _given(context, Output)]
+    outputs = [path for kind, path in _given(context, Output) if not (kind.folder and is_folder(path))]
     # Those are written beside the output, and removed at the end.
     outputs += [checkpoints.path_of(path) for kind, path in _given(context, Output) if kind.resumable]
     for one, other in itertools.combinations(outputs, 2):

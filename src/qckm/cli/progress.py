@@ -71,6 +71,32 @@ class Progress:
         return words
 
 
+@contextlib.contextmanager
+def cluster_progress(console: Console) -> Iterator[Callable[[int, int], None]]:
+    """Give what shows how many of a cluster's tasks are done."""
+    said = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        bar: Any = None
+        if not console.quiet and sys.stderr.isatty():
+            from rich import console as terminal
+            from rich.progress import BarColumn, Progress, TextColumn
+
+            words = TextColumn("{task.completed:.0f} of {task.total:.0f} tasks")
+            columns = (TextColumn("{task.description}"), BarColumn(), words)
+            bar = stack.enter_context(Progress(*columns, console=terminal.Console(stderr=True), transient=True))
+            shown = bar.add_task("cluster", total=1.0, visible=False)
+
+        def watch(done: int, total: int) -> None:
+            nonlocal said
+            if bar is not None:
+                bar.update(shown, completed=done, total=max(1, total), visible=total > 0)
+            elif total and time.monotonic() - said >= _SECONDS_A_LINE:
+                said = time.monotonic()
+                console.say(f"cluster: {done:,} of {total:,} tasks done")
+
+        yield watch
+
+
 _SECONDS_A_LOOK = 0.1
 
 

@@ -17,7 +17,7 @@ from qckm.common.arrays import sha256
 from qckm.errors import QckmError
 from qckm.models import Model, read_model
 from qckm.sketch import Sketch, SketchOperator, files
-from qckm.sketch.sections import VERSION
+from qckm.sketch.sections import MAGIC, VERSION
 from qckm.sources.remote import public_name
 
 parts_option = click.option(
@@ -61,6 +61,17 @@ def read_data(path: str) -> bytes:
 def is_collector_url(path: str) -> bool:
     """Whether a sketch or a model is to be asked for rather than read."""
     return path.startswith(("http://", "https://"))
+
+
+def is_sketch(path: str) -> bool:
+    """Whether a path is that of a sketch, or of what cannot be anything else here: standard input, a collector's."""
+    if path == "-" or is_collector_url(path):
+        return True
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
 
 
 def parse_sketch(data: bytes, label: str) -> Sketch:

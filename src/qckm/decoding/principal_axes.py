@@ -8,7 +8,9 @@ of a mixture that was fitted to it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,6 +46,9 @@ POOR_AXES = (
     "The principal components may be turned far from those of all rows. Rows to decode with, more frequencies or "
     "another number of components may help."
 )
+
+# How far the greatest directions of two covariances are turned against each other.
+Turned = Callable[[Floats, Floats], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,14 +90,23 @@ def choose_axes_frequencies(n_features: int, n_components: int) -> int:
     return max(_LEAST_FREQUENCIES, _USUAL * n_components * n_features)
 
 
-def fit_axes(sketch: Sketch, n_components: int, hints: Hints | None = None, random_state: Any = None) -> FittedAxes:
-    """Find mean and covariance, true in its r greatest directions, from a sketch, alone or with what a pilot tells."""
+def fit_axes(
+    sketch: Sketch,
+    n_components: int,
+    hints: Hints | None = None,
+    random_state: Any = None,
+    standardize: bool = False,
+) -> FittedAxes:
+    """Find mean and covariance, true in its r greatest directions, from a sketch, alone or with what a pilot tells.
+
+    The sine is that of components of columns as they are, or standardised.
+    """
     require_sketch(sketch)
     _require_measurements(sketch, n_components)
     for_starts, for_verdict = spawn(random_state, 2)
     measured = Measured.of(sketch)
     with one_thread():
-        found = _fit(measured, n_components, hints, for_starts, for_verdict)
+        found = _fit(measured, n_components, hints, standardize, for_starts, for_verdict)
     if sketch.operator.n_frequencies < _FEW * n_components * sketch.operator.n_features:
         found = replace(found, sine_high=1.0)
     if not found.converged:
@@ -101,15 +115,21 @@ def fit_axes(sketch: Sketch, n_components: int, hints: Hints | None = None, rand
 
 
 def _fit(
-    measured: Measured, rank: int, hints: Hints | None, rng: np.random.Generator, for_verdict: np.random.Generator
+    measured: Measured,
+    rank: int,
+    hints: Hints | None,
+    standardize: bool,
+    rng: np.random.Generator,
+    for_verdict: np.random.Generator,
 ) -> FittedAxes:
+    turned = partial(sine, rank=rank, standardize=standardize)
     fit, problem, explained = fit_low_rank(measured, rank, for_verdict)
     if explained:
-        return _found(problem, fit, rank, True, "gaussian", rng)
+        return _found(problem, fit, turned, True, "gaussian", rng)
     if hints is not None and hints.rows is not None and hints.weights is not None:
         cloud = Cloud.calibrated(measured.sketch, hints.rows, hints.weights)
         if cloud.solution.matches(measured.count):
-            return _of_rows(cloud, rank, measured.count, rng)
+            return _of_rows(cloud, turned, measured.count, rng)
     for clusters in _NUMBERS_OF_CLUSTERS:
         mixture = Problem(measured, Shape.diag(measured.frequencies), clusters)
         if measured.z.size < _MEASUREMENTS_AN_UNKNOWN * mixture.unknowns or clusters > measured.count:
@@ -120,7 +140,7 @@ def _fit(
             explained = judge(problem, fit, for_verdict).explained
         if explained:
             break
-    return _found(problem, fit, rank, explained, "gaussian" if problem.n_clusters == 1 else "clusters", rng)
+    return _found(problem, fit, turned, explained, "gaussian" if problem.n_clusters == 1 else "clusters", rng)
 
 
 def fit_low_rank(measured: Measured, rank: int, rng: np.random.Generator) -> tuple[Fit, Problem, bool]:
@@ -198,15 +218,17 @@ def _moments(problem: Problem, gaussians: Gaussians) -> tuple[Floats, Floats]:
     return measured.to_centers(mean), covariance * np.multiply.outer(measured.length, measured.length)
 
 
-def _found(problem: Problem, fit: Fit, rank: int, explained: bool, source: str, rng: np.random.Generator) -> FittedAxes:
+def _found(
+    problem: Problem, fit: Fit, turned: Turned, explained: bool, source: str, rng: np.random.Generator
+) -> FittedAxes:
     """Judge axes by how far chance turns them, and weights that give points drawn of them the sketch."""
     mean, covariance = _moments(problem, fit.gaussians)
     points = problem.measured.to_centers(draw(problem, fit.gaussians, _POINTS, rng))
     again = by_chance(problem, fit.gaussians, points, rng).fit(fit.gaussians)
     cloud = Cloud.calibrated(problem.measured.sketch, np.clip(points, *problem.measured.sketch.coded_bounds))
     turns = (
-        sine(covariance, _moments(problem, again.gaussians)[1], rank),
-        sine(np.cov(cloud.points.T, ddof=0), np.cov(cloud.points.T, ddof=0, aweights=cloud.weights), rank),
+        turned(covariance, _moments(problem, again.gaussians)[1]),
+        turned(np.cov(cloud.points.T, ddof=0), np.cov(cloud.points.T, ddof=0, aweights=cloud.weights)),
     )
     expected = min(float(np.hypot(*turns)), 1.0)
     known = explained or cloud.solution.matches(problem.measured.count)
@@ -214,21 +236,25 @@ def _found(problem: Problem, fit: Fit, rank: int, explained: bool, source: str, 
     return FittedAxes(mean, covariance, fit.misfit, expected, high, source, fit.n_evaluations)
 
 
-def _of_rows(cloud: Cloud, rank: int, count: float, rng: np.random.Generator) -> FittedAxes:
+def _of_rows(cloud: Cloud, turned: Turned, count: float, rng: np.random.Generator) -> FittedAxes:
     """Return the moments of rows. Those of halves are turned against each other by twice as much as of all of them."""
     halves = [
         np.cov(cloud.points[half].T, ddof=0, aweights=cloud.weights[half])
         for half in np.array_split(rng.permutation(len(cloud.points)), 2)
     ]
-    expected = sine(halves[0], halves[1], rank) / 2 * np.sqrt(max(0.0, 1 - len(cloud.points) / count))
+    expected = turned(halves[0], halves[1]) / 2 * np.sqrt(max(0.0, 1 - len(cloud.points) / count))
     covariance = np.atleast_2d(np.cov(cloud.points.T, ddof=0, aweights=cloud.weights))
     mean = cloud.weights @ cloud.points
     return FittedAxes(mean, covariance, cloud.solution.residual, expected, min(2 * expected, 1.0), "rows", 0)
 
 
-def sine(one: Floats, other: Floats, rank: int) -> float:
+def sine(one: Floats, other: Floats, rank: int, standardize: bool = False) -> float:
     """Return the sine of the largest angle between the spaces of the r greatest directions of two covariances."""
-    spaces = [np.linalg.eigh(np.atleast_2d(covariance))[1][:, -rank:] for covariance in (one, other)]
+    spaces = []
+    for covariance in map(np.atleast_2d, (one, other)):
+        variances = np.where(np.diag(covariance) > 0, np.diag(covariance), 1.0)
+        units = np.sqrt(variances) if standardize else np.ones(len(covariance))
+        spaces.append(np.linalg.eigh(covariance / np.multiply.outer(units, units))[1][:, -rank:])
     across = spaces[1] - spaces[0] @ (spaces[0].T @ spaces[1])
     return min(float(np.linalg.norm(across, 2)), 1.0)
 

@@ -58,7 +58,7 @@ class ClusterCount:
         The numbers of clusters that were tried, increasing.
     groups : ndarray of int
         How many groups the K clusters of k-means form, by K. Clusters are one group if there is no valley between them.
-    explained : ndarray
+    variance_explained : ndarray
         The share of the variance that K centroids explain, by K.
     agreement : float
         The share of the larger numbers tried that give the same number of groups; 1 where there are none.
@@ -71,7 +71,7 @@ class ClusterCount:
     n_clusters: int
     ks: npt.NDArray[np.int64]
     groups: npt.NDArray[np.int64]
-    explained: Floats
+    variance_explained: Floats
     agreement: float
     doubt: str
     clustering: Clustering
@@ -127,7 +127,7 @@ def choose_n_clusters(sketch: Sketch, ks: Iterable[int] = range(1, 11), **how: A
         n_clusters=chosen,
         ks=np.array(tried),
         groups=groups[: len(tried)],
-        explained=1 - inertias / whole if whole > 0 else np.ones(len(tried)),
+        variance_explained=1 - inertias / whole if whole > 0 else np.ones(len(tried)),
         agreement=agreement,
         doubt="",
         clustering=clustering,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from qckm.engines.clusters import Cluster
 from qckm.engines.partitions import Partitions
 from qckm.errors import MissingExtraError, SourceError
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.engine_rows import engine_of
 from qckm.sources.rows import OnBad
 
-__all__ = ["ENGINES", "Partitions", "import_engine", "open_partitions", "sketch"]
+__all__ = ["ENGINES", "Cluster", "Partitions", "connect", "import_engine", "open_partitions", "parse_engine", "sketch"]
 
 ENGINES = ("dask", "spark", "ray")
 _MODULES = {"gpu": "gpu_rows"}  # arrays on a GPU are no cluster, but held elsewhere as well
@@ -26,6 +28,45 @@ def import_engine(name: str) -> Any:
         return importlib.import_module(f"qckm.engines.{_MODULES.get(name, name)}")
     except ModuleNotFoundError as error:
         raise MissingExtraError(f'{name} is not installed ({error}): pip install "qckm[{name}]"') from error
+
+
+def parse_engine(engine: str) -> tuple[str, str | None]:
+    """Return the name of an engine and the address that it knows; None: on the cores of this machine.
+
+    Examples
+    --------
+    >>> parse_engine("dask"), parse_engine("dask://host:8786"), parse_engine("sc://host:15002")
+    (('dask', None), ('dask', 'tcp://host:8786'), ('spark', 'sc://host:15002'))
+    >>> parse_engine("spark://host:7077"), parse_engine("spark:yarn"), parse_engine("ray:auto")
+    (('spark', 'spark://host:7077'), ('spark', 'yarn'), ('ray', 'auto'))
+    """
+    name, colon, rest = engine.partition(":")
+    if name == "sc" and rest.startswith("//"):
+        return "spark", engine
+    if name not in ENGINES or (colon and not rest.strip("/")):
+        known = (
+            "dask, spark or ray, or an address: dask://host:8786, spark://host:7077, sc://host:15002, ray://host:10001"
+        )
+        raise SourceError(f"Expected {known}, got {engine!r}.")
+    if rest.startswith("//"):
+        return name, f"tcp:{rest}" if name == "dask" else engine
+    return name, rest or None
+
+
+@contextlib.contextmanager
+def connect(engine: str) -> Iterator[Cluster]:
+    """Give a cluster whose workers read files themselves, for `qckm.engines.files.FileRows`.
+
+    Parameters
+    ----------
+    engine : str
+        "dask", "spark" or "ray": the cores of this machine. "dask://host:8786", "spark://host:7077", "sc://host:15002"
+        (Spark Connect), "ray://host:10001": a cluster. What else an engine takes as an address follows its name:
+        "spark:yarn", "spark:local[2]", "ray:auto".
+    """
+    name, address = parse_engine(engine)
+    with import_engine(name).connect(address) as cluster:
+        yield cluster
 
 
 def open_partitions(

@@ -30,11 +30,11 @@ def blocks_of(
     """
     held: list[Block] = []
     for block in _each(batches, columns, weight, vector):
-        if held and block[0].shape[1] != held[0][0].shape[1]:  # vectors of another length: the operator will refuse
+        if held and block.rows.shape[1] != held[0].rows.shape[1]:  # vectors of another length: the operator will refuse
             yield _together(held)
             held = []
         held.append(block)
-        if sum(len(rows) for rows, _ in held) >= _LEAST_ROWS:
+        if sum(len(one.rows) for one in held) >= _LEAST_ROWS:
             yield _together(held)
             held = []
     if held:
@@ -44,8 +44,8 @@ def blocks_of(
 def _together(blocks: list[Block]) -> Block:
     if len(blocks) == 1:
         return blocks[0]
-    weights: list[Array] = [some for _, some in blocks if some is not None]
-    return np.concatenate([rows for rows, _ in blocks]), np.concatenate(weights) if weights else None
+    weights: list[Array] = [block.weights for block in blocks if block.weights is not None]
+    return Block(np.concatenate([block.rows for block in blocks]), np.concatenate(weights) if weights else None)
 
 
 def _each(
@@ -60,7 +60,7 @@ def _each(
             for start in range(0, batch.num_rows, height):
                 part = batch.slice(start, height)
                 rows = vectors_of(part.column(columns[0])) if vector else rows_of(part, selection)
-                yield rows, None if weight is None else _weights(part, weight)
+                yield Block(rows, None if weight is None else _weights(part, weight))
 
 
 def vectors_of(column: pa.Array | pa.ChunkedArray) -> Rows:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import dask.array as da
 import dask.bag as db
+import distributed
 from dask.delayed import Delayed, delayed
 
+from qckm.engines.clusters import TICK, Cluster, run_task
 from qckm.engines.dask_partitions import ArrayPartitions, BagPartitions, DaskPartitions, FramePartitions
-from qckm.engines.dask_tasks import load_sketch, merge_tree
-from qckm.engines.sketch_job import SketchJob
+from qckm.engines.dask_tasks import FAN_IN, load_sketch, merge_tree, shipped
+from qckm.engines.jobs import merge_parts
+from qckm.engines.row_jobs import SketchJob
 from qckm.errors import SourceError
 from qckm.kernels.threads import count_threads
 from qckm.sketch import SketchOperator
@@ -70,24 +72,72 @@ def delayed_sketch(
     held = open_partitions(data, columns, operator.feature_names, sample_weight)
     held.require_columns(operator)
     job = SketchJob(operator, held.names, on_bad, n_jobs or 1)
-    return delayed(load_sketch, pure=True)(merge_tree(job, held.parts(job)))
+    return delayed(load_sketch, pure=True)(merge_tree(job, held.parts(job)), shipped("job", job.dumps()))
+
+
+class DaskCluster(Cluster):
+    """The workers of a `distributed.Client`."""
+
+    def __init__(self, client: distributed.Client) -> None:
+        self._client = client
+
+    def count_cores(self) -> int:
+        """Return the threads of all workers."""
+        return max(1, sum(self._client.nthreads().values()))
+
+    def fold(self, job: bytes, tasks: Sequence[bytes]) -> bytes:
+        """Do a job; the first error ends it."""
+        shared = self._client.scatter(job, hash=False)
+        # Not pure: results are forgotten with their futures, and a job that is repeated is done again.
+        parts = self._client.map(qckm_files, [shared] * len(tasks), tasks, pure=False)
+        level: list[distributed.Future] = parts
+        merges: list[distributed.Future] = []
+        while len(level) > 1 or not merges:
+            groups = [level[start : start + FAN_IN] for start in range(0, len(level), FAN_IN)]
+            level = [self._client.submit(qckm_merge, shared, group, pure=False) for group in groups]
+            merges += level
+        try:
+            while not level[0].done():
+                with contextlib.suppress(TimeoutError), self._client.as_current():
+                    distributed.wait(level[0], timeout=TICK)
+                self.watch(sum(part.done() for part in parts), len(parts))
+            found: bytes = level[0].result()
+            return found
+        finally:
+            self._client.cancel([*parts, *merges, shared])
 
 
 @contextlib.contextmanager
-def reading(paths: Sequence[str], address: str | None = None) -> Iterator[Any]:
-    """Give a data frame of Parquet files at paths or URLs, on the scheduler at an address or on a cluster of our own.
+def connect(address: str | None = None) -> Iterator[DaskCluster]:
+    """Give the workers of the scheduler at an address, such as tcp://host:8786, or a cluster of our own.
 
     Our own has a process of one thread on each core of this machine, and ends with the context.
     """
-    import dask.dataframe as dd
-    import distributed
-
     with contextlib.ExitStack() as stack:
         if address is None:
-            cores = count_threads(None)
-            cluster = distributed.LocalCluster(
-                n_workers=cores, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+            address = stack.enter_context(
+                distributed.LocalCluster(
+                    n_workers=count_threads(None),
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                )
             )
-            address = stack.enter_context(cluster)
-        stack.enter_context(distributed.Client(address))
-        yield dd.read_parquet(list(paths))
+        yield DaskCluster(stack.enter_context(distributed.Client(address, set_as_default=False)))
+
+
+def qckm_files(job: bytes, task: bytes) -> bytes:
+    """Do a job on a task: a name of ours, for the dashboard. Dask cannot stop a thread, which has to ask."""
+    worker = distributed.get_worker()
+    key = worker.get_current_task()
+
+    def is_cancelled() -> bool:
+        held = worker.state.tasks.get(key)
+        return held is None or held.state == "cancelled"
+
+    return run_task(job, task, is_cancelled)
+
+
+def qckm_merge(job: bytes, parts: list[bytes]) -> bytes:
+    """Merge results: likewise."""
+    return merge_parts(job, parts)

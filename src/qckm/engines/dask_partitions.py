@@ -26,7 +26,7 @@ from qckm.engines.dask_tasks import (
 )
 from qckm.engines.jobs import Job
 from qckm.engines.partitions import Partitions, select_names
-from qckm.engines.sample_job import choose_parts
+from qckm.engines.row_jobs import choose_parts
 from qckm.errors import RowsError
 from qckm.models import Model, to_json
 from qckm.sources.rows import as_weights, column_names

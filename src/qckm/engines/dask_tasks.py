@@ -15,9 +15,9 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 
 from qckm.clustering.nearest import distances
-from qckm.engines.jobs import Block, Job, merge_parts, run_part
+from qckm.engines.jobs import Block, Job, loads, merge_parts, run_part
 from qckm.models import read_model
-from qckm.sketch import Sketch, files
+from qckm.sketch import Sketch
 from qckm.sources.rows import as_rows, column_names
 
 # Results that one task merges: few enough that a tree of a million partitions is five levels deep.
@@ -29,19 +29,19 @@ _BAG_ROWS = 1 << 14
 def qckm_array_part(rows: Any, weights: Any = None, job: bytes = b"", block_id: tuple[int, ...] = (0,)) -> bytes:
     """Do a job on a block."""
     heavy = None if weights is None else np.asanyarray(weights)[:, 0]  # a mask, if there is one, stays
-    return run_part(job, [(as_rows(rows), heavy)], block_id[0])
+    return run_part(job, [Block(as_rows(rows), heavy)], block_id[0])
 
 
 def qckm_frame_part(frame: Any, job: bytes, weights: Any = None, partition_info: dict[str, Any] | None = None) -> bytes:
     """Do a job on a partition."""
     number = partition_info["number"] if partition_info else 0
     heavy = None if weights is None else np.asanyarray(weights)
-    return run_part(job, [(as_rows(frame), heavy)], number)
+    return run_part(job, [Block(as_rows(frame), heavy)], number)
 
 
 def qckm_bag_part(rows: Iterable[Any], job: bytes, number: int, columns: list[str] | None) -> bytes:
     """Do a job on a partition."""
-    blocks: Iterator[Block] = ((block, None) for block in bag_blocks(rows, columns))
+    blocks: Iterator[Block] = (Block(block) for block in bag_blocks(rows, columns))
     return run_part(job, blocks, number)
 
 
@@ -92,9 +92,10 @@ def merge_tree(job: Job, parts: list[Delayed]) -> Delayed:
     return parts[0]
 
 
-def load_sketch(data: bytes) -> Sketch:
+def load_sketch(data: bytes, job: bytes) -> Sketch:
     """Return the sketch of a result."""
-    return files.loads(data)
+    found: Sketch = loads(job).result(data)
+    return found
 
 
 def shipped(what: str, data: bytes) -> Delayed:

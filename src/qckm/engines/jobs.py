@@ -6,20 +6,40 @@ carry functions and values (pickle, mostly) then carries nothing of ours but byt
 
 from __future__ import annotations
 
+import importlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
+
+import pyarrow as pa
 
 from qckm import errors
 from qckm.common.arrays import Rows, Weights
 from qckm.errors import QckmError
+from qckm.sources.source import Batch
 
-# Rows (rows, n) of a partition, and their weights (rows,) if they have any.
-Block = tuple[Rows, Weights | None]
 
-_KINDS: dict[str, type[Job]] = {}
+class Block(NamedTuple):
+    """Rows (rows, n) of a partition, their weights (rows,) if they have any, where they are from, if in a file.
+
+    `kept` is a table of the columns that a job wants beside the rows, as they are.
+    """
+
+    rows: Rows
+    weights: Weights | None = None
+    batch: Batch | None = None
+    kept: pa.Table | None = None
+
+
+# Where a job's class is: a worker imports it when the first one comes. "sketch" is `SketchJob`.
+_MODULES = {
+    "sketch": "qckm.engines.row_jobs",
+    "sample": "qckm.engines.row_jobs",
+    "misfit": "qckm.engines.row_jobs",
+    "label": "qckm.engines.label_job",
+}
 # What the bytes of an outcome begin with.
 _RESULT, _ERROR = b"+", b"!"
 
@@ -28,9 +48,7 @@ class Job(ABC):
     """A function of the rows of a partition whose results can be merged in any order and in any grouping."""
 
     kind: ClassVar[str]
-
-    def __init_subclass__(cls) -> None:
-        _KINDS[cls.kind] = cls
+    keeps: Sequence[str] = ()  # columns that are wanted beside the rows
 
     @abstractmethod
     def settings(self) -> tuple[dict[str, object], bytes]:
@@ -49,6 +67,10 @@ class Job(ABC):
     def merge(self, parts: Sequence[bytes]) -> bytes:
         """Return the result of the partitions of several results."""
 
+    def result(self, part: bytes) -> Any:
+        """Return what a result stands for; b"" is that of no partitions."""
+        return part
+
     def dumps(self) -> bytes:
         """Return the job as bytes."""
         settings, data = self.settings()
@@ -61,7 +83,8 @@ def loads(job: bytes) -> Job:
     """Return the job of its bytes."""
     line, _, data = job.partition(b"\n")
     kind, settings = json.loads(line)
-    return _KINDS[kind].restore(settings, data)
+    found: type[Job] = getattr(importlib.import_module(_MODULES[kind]), f"{kind.capitalize()}Job")
+    return found.restore(settings, data)
 
 
 def run_part(job: bytes, blocks: Iterable[Block], number: int, name: str | None = None) -> bytes:

@@ -10,15 +10,13 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.engines.jobs import Job
-from qckm.engines.label_job import LabelJob, sums_of
-from qckm.engines.sample_job import SampleJob
-from qckm.engines.sketch_job import SketchJob
+from qckm.engines.row_jobs import MisfitJob, SampleJob, SketchJob
 from qckm.errors import RowsError, SourceError
 from qckm.kernels.placement import current_gpu
 from qckm.models import Model
 from qckm.planning.pilot import PILOT_ROWS, Pilot
 from qckm.planning.row_sample import RowSample, seed_of
-from qckm.sketch import Sketch, SketchOperator, files
+from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.rows import OnBad
 from qckm.sources.table import resolve
 
@@ -69,9 +67,8 @@ class Partitions(ABC):
         """Sketch the rows; a task has one thread unless told otherwise, as engines run a task on each core."""
         self.require_columns(operator)
         device = None if current_gpu() is None else "cuda"  # a worker's own: dask-cuda shows each one GPU
-        found = self.fold(SketchJob(operator, self.names, on_bad, n_jobs or 1, device))
-        # The sum of no partitions, too, belongs to the operator the caller holds.
-        return operator.empty() + files.loads(found) if found else operator.empty()
+        job = SketchJob(operator, self.names, on_bad, n_jobs or 1, device)
+        return job.result(self.fold(job))
 
     def sample(self, seed: int, rng: np.random.Generator, size: int = PILOT_ROWS) -> RowSample:
         """Sample the rows: of all partitions, or of some dozens where there are more."""
@@ -88,8 +85,8 @@ class Partitions(ABC):
 
     def misfit(self, model: Model) -> tuple[float, Floats]:
         """Return Σ w·d² of the rows to their centroids, and the number of rows of each centroid, (K,)."""
-        found = self.fold(LabelJob(model))
-        sums = sums_of(found) if found else np.zeros(1 + len(model.centers))
+        job = MisfitJob(model)
+        sums = job.result(self.fold(job))
         return float(sums[0]), sums[1:]
 
     def nearest(self, model: Model) -> Any:

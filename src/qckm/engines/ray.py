@@ -7,8 +7,6 @@ much. And it gives a task no number of its block: errors cannot name it.
 from __future__ import annotations
 
 import contextlib
-import glob
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,9 +14,11 @@ import numpy as np
 import pyarrow as pa
 import ray
 import ray.data
+from ray.exceptions import RayTaskError
 
 from qckm.engines.blocks import blocks_of, vectors_of
-from qckm.engines.jobs import Job, merge_outcomes, outcome_of, result_of, run_part
+from qckm.engines.clusters import TICK, Cluster, run_task
+from qckm.engines.jobs import Job, merge_outcomes, merge_parts, outcome_of, result_of, run_part
 from qckm.engines.partitions import ColumnChoice, Partitions, columns_beside, select_names
 from qckm.errors import RowsError, SourceError
 
@@ -72,30 +72,58 @@ def open_partitions(
     return RayPartitions(data, ColumnChoice(columns, usual, sample_weight))
 
 
+class RayCluster(Cluster):
+    """The workers of Ray, as this process is connected to it."""
+
+    def count_cores(self) -> int:
+        """Return the cores of the cluster."""
+        return max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+    def fold(self, job: bytes, tasks: Sequence[bytes]) -> bytes:
+        """Do a job; the first error ends it."""
+        run, merge, shared = ray.remote(run_task), ray.remote(_merge_parts), ray.put(job)
+        parts = [run.remote(shared, task) for task in tasks]
+        level, merges = parts, list[Any]()
+        while len(level) > 1:
+            groups = [level[start : start + FAN_IN] for start in range(0, len(level), FAN_IN)]
+            level = [merge.remote(shared, *group) for group in groups]
+            merges += level
+        try:
+            while not ray.wait(level, timeout=TICK)[0]:
+                self.watch(len(ray.wait(parts, num_returns=len(parts), timeout=0)[0]), len(parts))
+            found: bytes = ray.get(level[0])
+            return found
+        except RayTaskError as error:
+            self._stop(parts + merges)
+            raise error.cause from error
+        except BaseException:
+            self._stop(parts + merges)
+            raise
+
+    def _stop(self, tasks: list[Any]) -> None:
+        for task in tasks:
+            ray.cancel(task, force=True)
+
+
+def _merge_parts(job: bytes, *parts: bytes) -> bytes:
+    return merge_parts(job, parts)
+
+
 @contextlib.contextmanager
-def reading(paths: Sequence[str], address: str | None = None) -> Iterator[ray.data.Dataset]:
-    """Give a dataset of Parquet files at paths or URLs, on the cluster at an address or on all cores of this machine.
+def connect(address: str | None = None) -> Iterator[RayCluster]:
+    """Give the workers at an address (ray://host:10001, host:6379, auto), or on all cores of this machine.
 
     Where Ray is running in this process already, it is used, and goes on; else it ends with the context.
     """
     ours = not ray.is_initialized()
     if ours:
-        ray.init(address=address, include_dashboard=False if address is None else None, log_to_driver=False)
+        local: dict[str, Any] = {} if address else {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+        ray.init(address=address, log_to_driver=False, **local)
     try:
-        yield ray.data.read_parquet([found for path in paths for found in _expanded(path)])
+        yield RayCluster()
     finally:
         if ours:
             ray.shutdown()
-
-
-def _expanded(path: str) -> list[str]:
-    """Return the files of a pattern, which Ray does not read; a path of this machine is made absolute for workers."""
-    if "://" in path:
-        return [path]
-    found = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else [path]
-    if not found:
-        raise SourceError(f"{path}: expected files, found none of that pattern.")
-    return [os.path.abspath(name) for name in found]
 
 
 def _part(table: pa.Table, job: bytes, columns: list[str], weight: str | None, vector: bool) -> pa.Table:

@@ -8,7 +8,10 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,18 +19,21 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.errors import PySparkException
 from pyspark.ml.functions import vector_to_array
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, NumericType, StructType
 
 from qckm.engines.blocks import blocks_of
+from qckm.engines.clusters import TICK, Cluster, run_task
 from qckm.engines.jobs import Job, merge_outcomes, outcome_of, result_of, run_part
 from qckm.engines.partitions import ColumnChoice, Partitions, columns_beside, select_names
-from qckm.engines.sample_job import choose_parts
+from qckm.engines.row_jobs import choose_parts
 from qckm.errors import RowsError, SourceError
 
 _SCHEMA = "part binary"
 _FEATURES = "features"
+# Results that are merged by the driver: another stage would cost more.
+_FEW = 64
 
 
 class SparkPartitions(Partitions):
@@ -56,12 +62,10 @@ class SparkPartitions(Partitions):
         shipped, columns, weight, vector = job.dumps(), self._columns, self._weight, self._vector
         # A function inside a function travels by value: with it go bytes and strings, and the names of our functions.
         parts = self._frame.mapInArrow(lambda batches: _part(batches, shipped, columns, weight, vector), _SCHEMA)
-        outcomes = None if some is None else _chosen_parts(parts, some)
-        if outcomes is None:
-            # Rebalanced by size: 64 MB of results go to one merging task, whatever the number of partitions.
-            merged = parts.hint("rebalance").mapInArrow(lambda batches: _merge(batches, shipped), _SCHEMA)
-            outcomes = [bytes(row.part) for row in merged.collect()]
-        return result_of(merge_outcomes(shipped, outcomes)) if outcomes else b""
+        chosen = None if some is None else _chosen_parts(parts, some)
+        if chosen is None:
+            return _merge_tree(parts, shipped, DataFrame.collect)
+        return result_of(merge_outcomes(shipped, chosen)) if chosen else b""
 
 
 def open_partitions(
@@ -76,33 +80,127 @@ def open_partitions(
     return SparkPartitions(data, ColumnChoice(columns, usual, sample_weight))
 
 
-@contextlib.contextmanager
-def reading(paths: Sequence[str], address: str | None = None) -> Iterator[DataFrame]:
-    """Give a DataFrame of Parquet files at paths or URLs, on a master (local[4], spark://…, yarn) or on all cores here.
+class SparkCluster(Cluster):
+    """The executors of a session, also of one by Spark Connect."""
 
-    Where a session is running already, it is used, and goes on; else one is started, and ends with the context.
+    tasks_a_core = 4  # a task costs 50 ms, ten times that of others
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session, self._remote = session, type(session).__module__.startswith("pyspark.sql.connect")
+
+    def count_cores(self) -> int:
+        """Return the partitions that Spark makes of a range by itself: as many as there are cores."""
+        if not self._remote:
+            return max(1, self._session.sparkContext.defaultParallelism)
+        number = self._session.range(1 << 20).select(F.spark_partition_id().alias("number"))
+        return max(1, int(number.distinct().count()))
+
+    def fold(self, job: bytes, tasks: Sequence[bytes]) -> bytes:
+        """Do a job, a task a partition. Nothing but results passes through a JVM."""
+        held, count = list(tasks), len(tasks)
+        numbers = self._session.range(0, count, 1, count)
+        # A function inside a function travels by value: with it go bytes, and the names of our functions.
+        parts = numbers.mapInArrow(lambda batches: _run_tasks(batches, job, held), _SCHEMA)
+        if count <= _FEW:
+            return _merge_here(self._collect(parts), job)
+        return _merge_tree(parts, job, self._collect)
+
+    def _collect(self, frame: DataFrame) -> list[Row]:
+        """Collect in a thread, so that this one can tell how far it is, and cancel it."""
+        tag, found = f"qckm-{uuid.uuid4()}", list[Future[list[Row]]]()
+        progress = self._progress(tag)
+        with ThreadPoolExecutor(1) as pool:
+            found.append(pool.submit(self._tagged, tag, frame))
+            try:
+                while wait(found, TICK).not_done:
+                    self.watch(*progress())
+            except BaseException:
+                self._cancel(tag)
+                raise
+        return found[0].result()
+
+    def _tagged(self, tag: str, frame: DataFrame) -> list[Row]:
+        if self._remote:
+            self._session.addTag(tag)
+        else:
+            self._session.sparkContext.setJobGroup(tag, "qckm", interruptOnCancel=True)
+        return frame.collect()
+
+    def _cancel(self, tag: str) -> None:
+        if self._remote:
+            self._session.interruptTag(tag)
+        else:
+            self._session.sparkContext.cancelJobGroup(tag)
+
+    def _progress(self, tag: str) -> Callable[[], tuple[int, int]]:
+        """Return what tells the tasks that are done, and how many there are so far."""
+        if self._remote:
+            seen = [(0, 0)]
+
+            def note(stages: Any, **_: object) -> None:
+                each = list(stages or [])
+                seen[0] = sum(stage.num_completed_tasks for stage in each), sum(stage.num_tasks for stage in each)
+
+            self._session.clearProgressHandlers()
+            self._session.registerProgressHandler(note)
+            return lambda: seen[0]
+        tracker = self._session.sparkContext.statusTracker()
+
+        def count() -> tuple[int, int]:
+            jobs = [tracker.getJobInfo(number) for number in tracker.getJobIdsForGroup(tag)]
+            stages = [tracker.getStageInfo(number) for job in jobs if job for number in job.stageIds]
+            known = [stage for stage in stages if stage]
+            return sum(stage.numCompletedTasks for stage in known), sum(stage.numTasks for stage in known)
+
+        return count
+
+
+def _run_tasks(batches: Iterable[pa.RecordBatch], job: bytes, tasks: list[bytes]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            yield _row(outcome_of(partial(run_task, job, tasks[number])))
+
+
+def _merge_tree(parts: DataFrame, job: bytes, collect: Callable[[DataFrame], list[Row]]) -> bytes:
+    """Merge outcomes in executors: the driver gets one for each 64 MB of them."""
+    # Rebalanced by size, whatever the number of partitions.
+    merged = parts.hint("rebalance").mapInArrow(lambda batches: _merge(batches, job), _SCHEMA)
+    return _merge_here(collect(merged), job)
+
+
+def _merge_here(rows: Sequence[Row], job: bytes) -> bytes:
+    return result_of(merge_outcomes(job, [bytes(row.part) for row in rows])) if rows else b""
+
+
+@contextlib.contextmanager
+def connect(address: str | None = None) -> Iterator[SparkCluster]:
+    """Give the executors of a master (spark://host:7077, yarn, local[4]), of a server (sc://host:15002), or cores here.
+
+    Where a session is running in this process already, it is used, and goes on; else one is started, and ends with the
+    context.
     """
     running = SparkSession.getActiveSession()
     if running is not None:
-        yield _read(running, paths)
+        yield SparkCluster(running)
         return
-    builder = SparkSession.builder.appName("qckm").master(address or "local[*]")
-    if address is None or address.startswith("local"):
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Spark's default is whichever python3 comes first
-        builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
-        builder = builder.config("spark.ui.enabled", "false").config("spark.log.level", "ERROR")
-    session = builder.getOrCreate()
+    session = _started(address)
     try:
-        yield _read(session, paths)
+        yield SparkCluster(session)
     finally:
         session.stop()
 
 
-def _read(session: SparkSession, paths: Sequence[str]) -> DataFrame:
-    try:
-        return session.read.parquet(*paths)
-    except PySparkException as error:  # no such path, no Parquet
-        raise SourceError(str(error).splitlines()[0]) from error
+def _started(address: str | None) -> SparkSession:
+    builder = SparkSession.builder.appName("qckm")
+    if address is not None and address.startswith("sc://"):
+        return builder.remote(address).create()
+    builder = builder.master(address or "local[*]")
+    if address is None or address.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Spark's default is whichever python3 comes first
+        builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
+        builder = builder.config("spark.ui.enabled", "false").config("spark.log.level", "ERROR")
+        builder = builder.config("spark.ui.showConsoleProgress", "false")
+    return builder.getOrCreate()
 
 
 def array_of(frame: DataFrame, column: str) -> Column:

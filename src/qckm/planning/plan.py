@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from qckm.planning.scale import Settings, choose_law, choose_n_frequencies, choo
 from qckm.sketch import SketchOperator
 from qckm.sources.engine_rows import engine_of, open_held
 from qckm.sources.source import Source
+from qckm.sources.table import Selection
 
 # So few clusters are found in seconds, whatever the rows.
 _QUICK = 100
@@ -49,6 +50,8 @@ class Plan:
     standardize : bool
         Whether each column counts in its own standard deviation, as the pilot sees it.
     seed : int
+    alone : bool
+        Whether no rows will be at hand when the sketch is decoded: then m is larger.
     """
 
     n_clusters: int | None = None
@@ -60,6 +63,7 @@ class Plan:
     standardize: bool = False
     seed: int = 0
     octaves: int = 1
+    alone: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +77,24 @@ class Planned:
     hints: Hints | None = None
     words: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+
+
+class PilotedRows(Protocol):
+    """Rows elsewhere of which a pilot can be drawn."""
+
+    selection: Selection
+    once: bool
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of the columns, where they have names."""
+
+    def pilot(self, rng: np.random.Generator, size: int) -> Pilot:
+        """Draw a pilot."""
+
+
+def _pilot_of(rows: Source | PilotedRows, rng: np.random.Generator, size: int) -> Pilot:
+    return draw_pilot_of(rows, rng, size) if isinstance(rows, Source) else rows.pilot(rng, size)
 
 
 def operator_from_pilot(
@@ -89,7 +111,7 @@ def operator_from_pilot(
 ) -> SketchOperator:
     """Do what `SketchOperator.from_pilot` says."""
     K = as_count("n_clusters", n_clusters)
-    plan = Plan(K, n_frequencies, None, law, signature, dither, bool(standardize), as_seed(random_state), octaves)
+    plan = Plan(K, n_frequencies, None, law, signature, dither, bool(standardize), as_seed(random_state), octaves, True)
     if engine_of(X):
         held = open_held(X, columns)
         names = held.names or tuple(map(str, range(held.n_features)))
@@ -110,7 +132,7 @@ def operator_from_pilot(
     return planned.operator
 
 
-def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Planned:
+def draw_operator(source: Source | PilotedRows, plan: Plan, want_hints: bool = False) -> Planned:
     """Draw the operator; look at a pilot only where a wish was left open, or what it tells a decoder is wanted.
 
     With scale and m given, and no standardising, no row is read and phases count from 0: the same wishes give the same
@@ -129,7 +151,7 @@ def draw_operator(source: Source, plan: Plan, want_hints: bool = False) -> Plann
     size = choose_pilot_size(plan.n_clusters)
 
     def draw(rng: np.random.Generator) -> Pilot:
-        pilot = draw_pilot_of(source, rng, size)
+        pilot = _pilot_of(source, rng, size)
         drawn.append(int(pilot.weights.sum()))
         if want_hints and drawn[0] < size:  # these are all rows there are
             require_rows(drawn[0], plan.n_clusters or 1)
@@ -173,7 +195,8 @@ def plan_operator(
         raise OperatorError("Expected n_clusters, or both scale and n_frequencies, got neither.")
     for_pilot, for_operator, _ = spawn(plan.seed, 3)
     units, origin, extent, scale, pilot = np.ones(n), np.zeros(n), None, plan.scale, None
-    m, signature = plan.n_frequencies or choose_n_frequencies(n, n_clusters or 1), signatures.get(plan.signature)
+    m = plan.n_frequencies or choose_n_frequencies(n, n_clusters or 1, plan.alone)
+    signature = signatures.get(plan.signature)
     require_drawable(n, m)  # before rows are looked at: a K that cannot be meant ends here
     law, radians = choose_law(n, n_clusters or 1, m, signature, plan.law, of_all)
     words: list[str] = []
@@ -209,10 +232,10 @@ def plan_operator(
     return Planned(operator, hints, tuple(words), remarks)
 
 
-def hints_for(source: Source, plan: Plan, operator: SketchOperator) -> Hints:
+def hints_for(source: Source | PilotedRows, plan: Plan, operator: SketchOperator) -> Hints:
     """Return what a pilot tells a decoder about an operator made elsewhere."""
     for_pilot, _, _ = spawn(plan.seed, 3)
-    pilot = draw_pilot_of(source, for_pilot, choose_pilot_size(plan.n_clusters))
+    pilot = _pilot_of(source, for_pilot, choose_pilot_size(plan.n_clusters))
     settings = choose_settings(Pilot(pilot.rows / operator.units, pilot.weights), plan.n_clusters or 1, for_pilot)
     return _hints(pilot, settings, operator)
 

@@ -34,7 +34,7 @@ def selection(count: ClusterCount, ax: Axes | None = None) -> Axes:
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     right = ax.twinx()
-    lines += right.plot(count.ks, count.explained, "s:", ms=4, color="tab:red", label="variance explained")
+    lines += right.plot(count.ks, count.variance_explained, "s:", ms=4, color="tab:red", label="variance explained")
     lines.append(ax.axvline(count.n_clusters, color=ink_of(ax), lw=0.8, label=f"chosen: K = {count.n_clusters}"))
     right.yaxis.set_major_formatter(PercentFormatter(1))
     right.set_title("variance explained", loc="right", color="tab:red", size="medium")

@@ -19,6 +19,8 @@ WIDTH, HEIGHT = 520, 360
 MOST_CLUSTERS = 1000
 # A style rule each, which browsers weigh at every move of the mouse; of more clusters the heaviest are highlighted.
 MOST_HIGHLIGHTED = 100
+# Labels on a map nearer to each other than this are moved apart, in so many steps at most; of more clusters they stay.
+_LABEL, _LABEL_STEPS, _MOST_LABELS = 18.0, 200, 200
 # Distances beyond have squares that are no float64.
 _FAR = 1e150
 
@@ -72,14 +74,18 @@ def draw_map(model: Model, sample: Floats | None) -> Html:
         )
         for (x, y), label in zip(place(dots)[inside], labels[inside], strict=True)
     ]
-    large = []
-    for number, (x, y) in enumerate(place(points)):
+    large, where = [], place(points)
+    labelled = labels_apart(where)
+    for number, (x, y) in enumerate(where):
         weight = min(1.0, float(model.weights[number]))
         words = element("title", f"cluster {number}: {percent(model.weights[number])} of the rows")
         at, radius = {"cx": f"{x:.1f}", "cy": f"{y:.1f}"}, f"{8 + 14 * np.sqrt(weight):.1f}"
         circle = element("circle", **at, r=radius, fill=color(number), stroke="#fff", stroke_width=2)
-        text = element("text", number, x=f"{x:.1f}", y=f"{y + 4.5:.1f}", text_anchor="middle", class_="on")
-        large.append(element("g", words, circle, text, class_=mark(number), tabindex=0))
+        large.append(
+            element(
+                "g", words, circle, label_at(number, where[number], labelled[number]), class_=mark(number), tabindex=0
+            )
+        )
     first, second = (_axis_words(axis, model) for axis in axes)
     turned = f"translate(13,{HEIGHT / 2:.1f}) rotate(-90)"
     frame = [
@@ -88,6 +94,48 @@ def draw_map(model: Model, sample: Floats | None) -> Html:
         element("text", f"second axis: {second}", transform=turned, text_anchor="middle", class_="small"),
     ]
     return picture("Map of the centroids", HEIGHT, [frame, small, large])
+
+
+def labels_apart(places: Floats) -> Floats:
+    """Return where to put the labels of places (K, 2) on a map, so that none lies on another.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> moved = labels_apart(np.array([[100.0, 100.0], [101.0, 100.0], [300.0, 100.0]]))
+    >>> bool(np.linalg.norm(moved[0] - moved[1]) > 17), moved[2].tolist()
+    (True, [300.0, 100.0])
+    """
+    moved = places.copy()
+    if len(places) > _MOST_LABELS:
+        return moved
+    # Labels of one place part in directions of their own.
+    turns = 2.4 * np.arange(len(places))
+    moved += 1e-3 * np.column_stack([np.cos(turns), np.sin(turns)])
+    low, high = np.array([32.0, 14.0]), np.array([WIDTH - 14.0, HEIGHT - 32.0])
+    for _ in range(_LABEL_STEPS):
+        ways = moved[:, np.newaxis] - moved
+        lengths = np.linalg.norm(ways, axis=2)
+        np.fill_diagonal(lengths, np.inf)
+        lacking = np.maximum(_LABEL - lengths, 0.0)
+        if not lacking.any():
+            break
+        moved += (ways / lengths[..., np.newaxis] * (0.55 * lacking)[..., np.newaxis]).sum(axis=1)
+        moved = np.clip(moved, low, high)
+    stayed = np.linalg.norm(moved - places, axis=1) < 1
+    moved[stayed] = places[stayed]
+    return moved
+
+
+def label_at(number: int, place: Floats, label: Floats) -> list[Html]:
+    """Return the number of a cluster on its circle; or beside it, where it was moved, with a line between them."""
+    (x, y), (left, top) = place, label
+    at = {"x": f"{left:.1f}", "y": f"{top + 4.5:.1f}", "text_anchor": "middle"}
+    if (label == place).all():
+        return [element("text", number, **at, class_="on")]
+    ends = {"x1": f"{x:.1f}", "y1": f"{y:.1f}", "x2": f"{left:.1f}", "y2": f"{top:.1f}"}
+    badge = element("circle", cx=f"{left:.1f}", cy=f"{top:.1f}", r=8.5, fill=color(number), stroke="#fff")
+    return [element("line", **ends, stroke=color(number)), badge, element("text", number, **at, class_="on")]
 
 
 def mark(cluster: int) -> str | None:

@@ -92,5 +92,5 @@ def _table(count: ClusterCount) -> Html:
 
 def rows_of(count: ClusterCount) -> list[tuple[int, int, float]]:
     """Return K, the separate groups that K clusters form, and the share of the variance they explain, of each K."""
-    columns = zip(count.ks, count.groups, count.explained, strict=True)
+    columns = zip(count.ks, count.groups, count.variance_explained, strict=True)
     return [(int(K), int(groups), float(explained)) for K, groups, explained in columns]

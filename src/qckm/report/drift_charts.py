@@ -8,7 +8,7 @@ from qckm.common.arrays import Floats
 from qckm.drift.explanation import Explanation
 from qckm.drift.windows import DriftSeries
 from qckm.drift.witness_map import WitnessMap
-from qckm.report.charts import HEIGHT, WIDTH, color, main_axes, picture
+from qckm.report.charts import HEIGHT, WIDTH, color, label_at, labels_apart, main_axes, picture
 from qckm.report.html import Html, element
 
 # Clusters whose weights are shown: those that changed most.
@@ -59,11 +59,12 @@ def draw_moves(found: Explanation, units: Floats) -> Html:
     at = every * zoom + shift
     at[:, 1] = HEIGHT - at[:, 1]
     parts = []
+    labels = labels_apart(at[: len(centers)])
     for number, (x, y) in enumerate(at[: len(centers)]):
         radius = f"{8 + 14 * np.sqrt(min(1.0, float(found.weights[number]))):.1f}"
         circle = {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": radius, "fill": color(number), "fill_opacity": "0.8"}
         parts.append(element("circle", **circle))
-        parts.append(element("text", number, x=f"{x:.1f}", y=f"{y + 4.5:.1f}", text_anchor="middle", class_="on"))
+        parts += label_at(number, at[number], labels[number])
     index = len(centers)
     for cause in found.causes:
         if cause.place is None:

@@ -60,8 +60,17 @@ def dumps(sketch: Sketch) -> bytes:
     >>> qckm.files.loads(dumps(sketch)) == sketch
     True
     """
+    return _written(sketch, operator_sections.sections_of(sketch.operator))
+
+
+def dumps_sums(sketch: Sketch) -> bytes:
+    """Return a sketch without its operator, for whoever has that: what partial sums travel as, and are kept as."""
+    return _written(sketch, {})
+
+
+def _written(sketch: Sketch, sections: dict[bytes, bytes]) -> bytes:
     sketch.require_consistent()  # what is written can be read
-    found = operator_sections.sections_of(sketch.operator) | _sections_of(sketch)
+    found = sections | _sections_of(sketch)
     body = START.pack(MAGIC, VERSION) + b"".join(tag + varint(len(found[tag])) + found[tag] for tag in sorted(found))
     return body + sha256(body).digest()[:CHECKSUM]
 
@@ -69,7 +78,18 @@ def dumps(sketch: Sketch) -> bytes:
 def loads(data: bytes) -> Sketch:
     """Return the sketch of a file's bytes, if they are those that `dumps` gives."""
     found = split(data)
-    operator = operator_sections.operator_of(found)
+    return _sketch_of(found, operator_sections.operator_of(found), data)
+
+
+def loads_sums(data: bytes, operator: SketchOperator) -> Sketch:
+    """Return the sketch of what `dumps_sums` gives, and its operator."""
+    found = split(data)
+    if not found.keys() <= set(_OWN):
+        raise FileError("Expected sums without an operator, got a sketch file.")
+    return _sketch_of(found, operator, data)
+
+
+def _sketch_of(found: Mapping[bytes, memoryview], operator: SketchOperator, data: bytes) -> Sketch:
     if 8 * operator.n_measurements > max(_MOST_BYTES, 64 * len(data)):
         raise FileError(
             f"Expected an operator of fewer than {operator.n_measurements} measurements in {len(data)} bytes."

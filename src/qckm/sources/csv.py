@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from qckm.common.arrays import Flags, Rows
-from qckm.errors import SourceError
+from qckm.errors import SourceError, SplitError
 from qckm.sources.first_lines import cells_of, look
 from qckm.sources.raw import Peekable
 from qckm.sources.records import Block, Records, record_at, records_of
@@ -47,6 +47,13 @@ class CsvTable(TextTable):
         self._names = [column.name for column in self._first.columns]
         return self._first.columns
 
+    @property
+    def _skipped(self) -> int:
+        return self._first.skip
+
+    def _may_break(self, text: bytes) -> bool:
+        return b'"' in text
+
     def _texts(self, block: Block, names: Sequence[str]) -> list[pa.Array]:
         """Return the cells of columns as they are, "007" stays that; a line of another length has none."""
         selection = Selection(tuple(names))
@@ -69,8 +76,11 @@ class CsvTable(TextTable):
 
     def _blocks(self, stream: Peekable) -> Iterator[Block]:
         """Yield blocks of whole records, without the header; from a pipe, as soon as there are some."""
-        skip, records = self._first.skip, Records(self.label, self._first.delimiter, self._first.line)
+        skip, line = (self._first.skip, self._first.line) if self._within is None else (0, 1)
+        records = Records(self.label, self._first.delimiter, line)
         while data := stream.read(_BLOCK):
+            if self._within is not None and self._may_break(data):
+                raise SplitError(f"{self.label}: expected no cells in quotes in a file read in parts, got some.")
             skipped = min(skip, len(data))
             skip -= skipped
             block = records.feed(data[skipped:] if skipped else data)

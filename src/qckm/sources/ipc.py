@@ -25,7 +25,7 @@ from qckm.sources.arrow_sizes import (
     require_modest,
 )
 from qckm.sources.raw import Peekable
-from qckm.sources.table import Chunk, Column, Kept, Selection, Table, reading
+from qckm.sources.table import Chunk, Column, Kept, Selection, Span, Table, evenly, reading
 
 _EXPECTED = "expected Arrow data"
 # A batch of more than so many batches of ours is read in parts, where it can be.
@@ -75,6 +75,7 @@ class ArrowFileTable(Table):
         self.n_bytes = os.path.getsize(path)
         with reading(path, _EXPECTED), open(path, "rb") as file:
             self._batches = self._check(file)
+            self._read = range(len(self._batches))
             with pa.OSFile(path) as again:
                 self._columns = columns_of(pa.ipc.open_file(again).schema)
 
@@ -90,7 +91,7 @@ class ArrowFileTable(Table):
 
             def each() -> Iterator[pa.RecordBatch]:
                 nonlocal done
-                for number in range(len(self._batches)):
+                for number in self._read:
                     done = (number + 1) * (self.n_bytes or 0) // len(self._batches)
                     parts = self._parts(file, number, schema, selection.names, batch_rows)
                     yield from parts or [reader.get_batch(number)]
@@ -103,14 +104,24 @@ class ArrowFileTable(Table):
         def each() -> Iterator[pa.RecordBatch]:
             with open(self.place, "rb", buffering=0) as file, pa.OSFile(self.place) as again:
                 reader = pa.ipc.open_file(again, options=options)
-                for number, (start, length) in enumerate(self._batches):
-                    self._check_message(file, start, length)
+                for number in self._read:
+                    self._check_message(file, *self._batches[number])
                     yield reader.get_batch(number)
 
         options = self._options(names)
         with pa.OSFile(self.place) as file:
             schema = pa.ipc.open_file(file).schema
         return _kept(self.label, schema, each(), names)
+
+    def spans(self, n_bytes: int) -> list[Span] | None:
+        """Cut the file between batches, which the spans count."""
+        count = len(self._batches)
+        return evenly(range(count), count, (self.n_bytes or 0) / count, n_bytes) if count else None
+
+    def narrow(self, span: Span) -> None:
+        """Read these batches only; rows are then counted from the first of them."""
+        self._read = range(*span)
+        self.label = f"{self.label}, batches {span[0]} to {span[1] - 1}"
 
     def _options(self, names: Sequence[str]) -> pa.ipc.IpcReadOptions:
         """Return what has these columns read, and no others; of several of one name, the first."""

@@ -18,7 +18,7 @@ from qckm.sources.table import AllBut, Table, reading, select
 from qckm.sources.text import UNKNOWN, TextFormat
 
 # What a folder is searched for; a file that is named is opened whatever its name.
-_DATA = (
+DATA = (
     ".parquet", ".pq", ".csv", ".tsv", ".jsonl", ".ndjson", ".arrow", ".arrows", ".feather", ".ipc", ".npy", ".npz",
 )  # fmt: skip
 _COMPRESSED = (".gz", ".zst", ".bz2", ".lz4")
@@ -180,22 +180,22 @@ def _open_path(path: str, text: TextFormat) -> list[Table]:
     if path == "-":
         return [_open_pipe(open_stdin(), "standard input", text)]
     if is_url(path) and not os.path.exists(path):
-        return [_open_copy(url, place, text) for url, place in fetch(path, _DATA)]
+        return [open_table(place, text, url) for url, place in fetch(path, DATA)]
     found = paths_of(path)
     if not found and os.path.isdir(os.path.expanduser(path)):
-        raise SourceError(f"{path}: expected data files ({', '.join(_DATA)}) in this folder, found none.")
+        raise SourceError(f"{path}: expected data files ({', '.join(DATA)}) in this folder, found none.")
     if not found:
         raise SourceError(f"{path}: expected files, found none of that pattern.")
     return [_open_one(name, text) for name in found]
 
 
-def _open_copy(url: str, place: str, text: TextFormat) -> Table:
-    """Open the copy of a file that lies elsewhere; it is called by its URL."""
+def open_table(path: str, text: TextFormat, label: str) -> Table:
+    """Open one file, or the copy of one that lies elsewhere, which is called by its URL."""
     try:
-        table = _open_one(place, text)
+        table = _open_one(path, text)
     except QckmError as error:
-        raise type(error)(str(error).replace(place, url), error.about, **error.values) from error
-    table.label, table.copied = url, True
+        raise type(error)(str(error).replace(path, label), error.about, **error.values) from error
+    table.label, table.copied = label, label != path
     return table
 
 
@@ -207,7 +207,7 @@ def _files_in(folder: str) -> list[str]:
             plain = name.lower()
             for ending in _COMPRESSED:
                 plain = plain.removesuffix(ending)
-            if plain.endswith(_DATA) and not name.startswith((".", "_")):
+            if plain.endswith(DATA) and not name.startswith((".", "_")):
                 found.append(os.path.join(parent, name))
     return sorted(found)
 

@@ -63,7 +63,7 @@ class ParquetTable(Table):
                 columns = [pa.array([self._keys[name]] * (self.n_rows or 0), pa.string()) for name in names]
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
                 return
-            for batch, _ in self._batches(held, 0, _KEPT_ROWS):
+            for batch, _ in self._batches(held, self.first_row, _KEPT_ROWS):
                 yield kept_batch(batch, schema, self._keys)
 
         return schema, batches()

@@ -76,6 +76,11 @@ class Peekable(io.RawIOBase):
         self.taken += len(found)
         return found
 
+    def seek(self, at: int, whence: int = 0) -> int:
+        """Go on at a byte of a file of which nothing was taken yet."""
+        self._ahead.clear()
+        return int(self._stream.seek(at, whence))
+
     def readall(self) -> bytes:
         """Take all that is left."""
         parts = []

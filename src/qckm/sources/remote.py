@@ -20,7 +20,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from qckm.common import leftovers, memory
@@ -36,8 +36,13 @@ _PACKAGES = {"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "az":
 _SECONDS = 60
 _BLOCK = 1 << 22
 
-# A file of a URL: what it is called, and what gives its bytes.
-Remote = tuple[str, Callable[[], Any]]
+
+class Remote(NamedTuple):
+    """A file of a URL: what it is called, what gives its bytes, and how many these are, where that is known."""
+
+    url: str
+    open: Callable[[], Any]
+    size: int | None = None
 
 
 def is_url(path: str) -> bool:
@@ -67,19 +72,39 @@ def public_name(url: str) -> str:
     return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
 
 
+def list_files(url: str, endings: tuple[str, ...]) -> list[Remote]:
+    """List the files that a URL, a pattern or a folder stands for."""
+    protocol = urlsplit(url).scheme.lower()
+    found = [Remote(url, partial(_open_web, url))] if protocol in _WEB else _list(protocol, url, endings)
+    if not found:
+        raise SourceError(f"{public_name(url)}: expected files, found none.")
+    return found
+
+
 def fetch(url: str, endings: tuple[str, ...]) -> list[tuple[str, str]]:
     """Copy the files that a URL, a pattern or a folder stands for; return what each is called and where it lies now.
 
     Copies are removed when the process ends. A file may take half of what is free where they lie, or what
     QCKM_DOWNLOAD (bytes, or 20G) says.
     """
-    protocol = urlsplit(url).scheme.lower()
-    remotes: list[Remote] = [(url, partial(_open_web, url))] if protocol in _WEB else _list(protocol, url, endings)
-    if not remotes:
-        raise SourceError(f"{public_name(url)}: expected files, found none.")
     folder = _temporary()
+    atexit.register(leftovers.remove, folder)
+    return _fetch(url, endings, folder)
+
+
+@contextlib.contextmanager
+def fetched(url: str, endings: tuple[str, ...]) -> Iterator[list[tuple[str, str]]]:
+    """Do the same for a while: the copies are removed with the context."""
+    folder = _temporary()
+    try:
+        yield _fetch(url, endings, folder)
+    finally:
+        leftovers.remove(folder)
+
+
+def _fetch(url: str, endings: tuple[str, ...], folder: str) -> list[tuple[str, str]]:
     found = []
-    for number, (name, open_remote) in enumerate(remotes):
+    for number, (name, open_remote, _) in enumerate(list_files(url, endings)):
         # The whole path stays: hive partitions have their keys in it.
         parts = [part for part in unquote(urlsplit(name).path).split("/") if part not in ("", ".", "..")]
         place = os.path.join(folder, str(number), *parts)
@@ -109,7 +134,6 @@ def _copy(source: Any, target: BinaryIO, folder: str) -> None:
 def _temporary() -> str:
     folder = tempfile.mkdtemp(prefix="qckm-")
     leftovers.expect(folder)
-    atexit.register(leftovers.remove, folder)
     return folder
 
 
@@ -156,14 +180,14 @@ def _list_by_arrow(url: str, endings: tuple[str, ...]) -> list[Remote] | None:
     if magic:
         wanted = path + url[len(base) :]
         infos = store.get_file_info(fs.FileSelector(path, recursive=True))
-        paths = [info.path for info in infos if info.is_file and _matches(info.path, wanted)]
+        found = [info for info in infos if info.is_file and _matches(info.path, wanted)]
     elif store.get_file_info(path).type == fs.FileType.Directory:
         infos = store.get_file_info(fs.FileSelector(path, recursive=True))
-        paths = [info.path for info in infos if info.is_file and _is_data(info.path, endings)]
+        found = [info for info in infos if info.is_file and _is_data(info.path, endings)]
     else:
-        paths = [path]
-    protocol = url.partition("://")[0]
-    return [(f"{protocol}://{one}", partial(store.open_input_stream, one)) for one in sorted(paths)]
+        found = [store.get_file_info(path)]
+    protocol, found = url.partition("://")[0], sorted(found, key=lambda info: info.path)
+    return [Remote(f"{protocol}://{one.path}", partial(store.open_input_stream, one.path), one.size) for one in found]
 
 
 def _list_by_fsspec(protocol: str, url: str, endings: tuple[str, ...]) -> list[Remote]:
@@ -182,12 +206,15 @@ def _list_by_fsspec(protocol: str, url: str, endings: tuple[str, ...]) -> list[R
             raise SourceError(f"expected a file, or a URL such as https:// or s3://, got {protocol}://.") from error
         raise
     if glob.has_magic(path):
-        paths = [one for one in store.glob(path) if store.isfile(one)]
+        found = {name: one for name, one in store.glob(path, detail=True).items() if one["type"] == "file"}
     elif store.isdir(path):
-        paths = [one for one in store.find(path) if _is_data(one, endings)]
+        found = {name: one for name, one in store.find(path, detail=True).items() if _is_data(name, endings)}
     else:
-        paths = [path]
-    return [(store.unstrip_protocol(one), partial(store.open, one, "rb")) for one in sorted(paths)]
+        found = {path: store.info(path)}
+    return [
+        Remote(store.unstrip_protocol(name), partial(store.open, name, "rb"), found[name].get("size"))
+        for name in sorted(found)
+    ]
 
 
 def _matches(path: str, pattern: str) -> bool:

@@ -110,6 +110,11 @@ class Source:
         return self.selection.names if self.tables[0].named else None
 
     @property
+    def labels(self) -> list[str]:
+        """What the tables are called."""
+        return [table.label for table in self.tables]
+
+    @property
     def once(self) -> bool:
         """Whether the rows can be read only once: some come from a pipe."""
         return any(table.once for table in self.tables)
@@ -192,13 +197,17 @@ class Source:
         before = sum(table.n_bytes or 0 for table in self.tables[: begin.table])
         for number in range(begin.table, len(self.tables)):
             table = self.tables[number]
-            row = begin.row if number == begin.table else 0
+            first, stop = table.row_span or (0, None)
+            row = max(first, begin.row if number == begin.table else 0)
             # Nothing of ours runs in here but the table: what our consumer raises does not pass through a generator.
             with reading(table.label):
-                for rows, taken in table.read(self.selection, row, batch_rows):
+                for found, taken in table.read(self.selection, row, batch_rows):
+                    rows = found if stop is None else found[: stop - row]
                     after = Position(number, row + len(rows))
                     yield Batch(rows, table.label, row, self.selection.names, after, before + taken, table.faults)
                     row += len(rows)
+                    if row == stop:
+                        break
             before += table.n_bytes or 0
 
     def require_unchanged(self) -> None:

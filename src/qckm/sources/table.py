@@ -17,6 +17,8 @@ import numpy.typing as npt
 from qckm.common.arrays import Rows
 from qckm.errors import QckmError, SourceError, Topic
 
+# From where to where a part of a table goes, in whatever its format can be entered at: rows, bytes, batches.
+Span = tuple[int, int]
 # Rows of a table, and how many of its bytes have been read to get there.
 Chunk = tuple[Rows, int]
 # A schema of Arrow's, and batches of it.
@@ -69,6 +71,12 @@ class Table(ABC):
     n_bytes: int | None = None
     assumed: str | None = None  # what was taken for granted on opening it, and may be wrong
     faults: Mapping[int, str] = MappingProxyType({})  # what is wrong with a row as such; the first read has to do
+    row_span: Span | None = None  # the rows to read, where that is not all of them
+
+    @property
+    def first_row(self) -> int:
+        """The first row to read."""
+        return 0 if self.row_span is None else self.row_span[0]
 
     @property
     def place(self) -> str:
@@ -85,13 +93,16 @@ class Table(ABC):
         """Yield the rows from `first_row` on, at most `batch_rows` at a time."""
 
     def keep(self, names: Sequence[str]) -> Kept:
-        """Return columns of any kind as they are: their schema, and all rows in batches. By default, as numbers."""
+        """Return columns of any kind as they are: their schema, and the rows in batches. By default, as numbers.
+
+        Of a table that is narrowed there may be more rows than those of its span, after them.
+        """
         import pyarrow as pa
 
         schema = pa.schema([pa.field(name, pa.float64()) for name in names])
 
         def batches() -> Iterator[Any]:
-            for rows, _ in self.read(Selection(tuple(names), "float64"), 0, _KEPT_ROWS):
+            for rows, _ in self.read(Selection(tuple(names), "float64"), self.first_row, _KEPT_ROWS):
                 yield pa.RecordBatch.from_arrays([pa.array(column) for column in rows.T], schema=schema)
 
         return schema, batches()
@@ -99,6 +110,35 @@ class Table(ABC):
     def blocks(self) -> list[tuple[int, int]] | None:
         """List (first row, rows) of parts that can be read alone without reading what lies before; None if none can."""
         return None
+
+    def spans(self, n_bytes: int) -> list[Span] | None:
+        """Cut the table into spans of about so many bytes, each of which can be read alone; None if it cannot be cut.
+
+        By default spans are rows, of whole blocks.
+        """
+        blocks = self.blocks()
+        if not blocks or not self.n_bytes or not self.n_rows:
+            return None
+        return evenly([first for first, _ in blocks], self.n_rows, self.n_bytes / self.n_rows, n_bytes)
+
+    def narrow(self, span: Span) -> None:
+        """Read nothing but this span from now on; its rows keep their numbers, where these are known."""
+        self.row_span = span
+
+
+def evenly(starts: Sequence[int], end: int, bytes_each: float, n_bytes: int) -> list[Span]:
+    """Return spans that begin at some of `starts`, the last of which ends at `end`, of about `n_bytes`.
+
+    Examples
+    --------
+    >>> evenly([0, 10, 20, 30, 40], 50, 1.0, 20)
+    [(0, 20), (20, 40), (40, 50)]
+    """
+    found = [starts[0]]
+    for start in starts[1:]:
+        if (start - found[-1]) * bytes_each >= n_bytes:
+            found.append(start)
+    return list(zip(found, [*found[1:], end], strict=True))
 
 
 PATH_KEY = "a key of the path"
@@ -164,7 +204,7 @@ def select(
     if not names:
         raise SourceError(f"{first.label}: expected columns, got none.")
     for table in tables:
-        _require_held(table, names)
+        require_held(table, names)
     return Selection(tuple(names), dtype, left_out)
 
 
@@ -186,7 +226,7 @@ def _require_numeric(table: Table, columns: list[Column]) -> None:
         raise SourceError(f"{table.label}: expected columns of numbers, got {listed}. {hint}", about, columns=values)
 
 
-def _require_held(table: Table, names: list[Any]) -> None:
+def require_held(table: Table, names: Sequence[Any]) -> None:
     """Refuse a table without the columns, with one of them twice, or with one that cannot be read as numbers."""
     held = require_names(table, names)
     wrong = [f"{name!r} ({held[name][0].kind})" for name in names if not held[name][0].readable]

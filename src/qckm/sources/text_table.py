@@ -15,9 +15,11 @@ from qckm.errors import SourceError
 from qckm.sources.arrow import numbers_of
 from qckm.sources.raw import Peekable, decompressed
 from qckm.sources.records import LONGEST, Block
-from qckm.sources.table import Chunk, Column, Kept, Selection, Table
+from qckm.sources.table import Chunk, Column, Kept, Selection, Span, Table, evenly
 
 _MOST_BLANK = 10_000
+# Bytes that tell whether cells are in quotes.
+_LOOK = 1 << 20
 
 
 class TextTable(Table):
@@ -41,6 +43,7 @@ class TextTable(Table):
         self.n_bytes = os.path.getsize(path) if path else None
         self.faults: dict[int, str] = {}
         self._open, self._comment = open_stream, comment
+        self._within: Span | None = None  # the bytes to read, from the beginning of a line to that of another
         file, stream = self._opened()
         try:
             self._columns = self._look(stream)
@@ -70,6 +73,8 @@ class TextTable(Table):
     def _opened(self) -> tuple[Peekable, Peekable]:
         """Return the file, which knows how much of it was read, and its plain bytes."""
         file = self._open()
+        if self._within is not None:
+            return (part := Peekable(_Within(file, *self._within))), part
         plain = decompressed(file, self.label)
         return file, plain if self._comment is None else without_comments(plain, self._comment)
 
@@ -91,6 +96,46 @@ class TextTable(Table):
         finally:
             stream.close()
 
+    def spans(self, n_bytes: int) -> list[Span] | None:
+        """Cut plain text into bytes; the lines that begin in a span belong to it.
+
+        Where lines may be comments, or cells hold line breaks, for all that the first lines tell, it is not cut.
+        """
+        if self.path is None or not self.n_bytes or self._comment is not None:
+            return None
+        file, plain = self._opened()
+        with plain:
+            if plain is not file:  # compressed
+                return None
+            if self._may_break(plain.peek(self._skipped + _LOOK)[self._skipped :]):
+                return None
+        return evenly(range(0, self.n_bytes, n_bytes), self.n_bytes, 1.0, n_bytes)
+
+    def narrow(self, span: Span) -> None:
+        """Read the lines that begin in these bytes only; lines and rows are then counted from the first of them."""
+        begin, end = (self._line_after(at) for at in span)
+        self._within = begin, end
+        if begin > self._skipped:
+            self.label = f"{self.label}, from byte {begin} on"
+
+    def _line_after(self, at: int) -> int:
+        """Return where the first line begins at a byte or after it; before the first row is no line."""
+        if at <= self._skipped:
+            return self._skipped
+        with open(self.place, "rb") as file:
+            file.seek(at - 1)
+            file.readline(LONGEST)
+            return min(file.tell(), self.n_bytes or 0)
+
+    @property
+    def _skipped(self) -> int:
+        """The bytes before the first row."""
+        return 0
+
+    def _may_break(self, text: bytes) -> bool:
+        """Whether a line end in such a text may be inside a cell."""
+        return False
+
     def keep(self, names: Sequence[str]) -> Kept:
         """Return columns as text."""
         schema = pa.schema([pa.field(name, pa.string()) for name in names])
@@ -102,6 +147,22 @@ class TextTable(Table):
                     yield pa.RecordBatch.from_arrays(self._texts(block, names), schema=schema)
 
         return schema, batches()
+
+
+class _Within:
+    """Some bytes of a file."""
+
+    def __init__(self, file: Peekable, begin: int, end: int) -> None:
+        self._file, self._left = file, end - begin
+        file.seek(begin)
+
+    def read(self, size: int) -> bytes:
+        found = self._file.read(min(size, self._left))
+        self._left -= len(found)
+        return found
+
+    def close(self) -> None:
+        self._file.close()
 
 
 def rows_of_numbers(table: pa.Table, selection: Selection) -> Rows:

@@ -20,6 +20,7 @@ const page = {
   table: null,
   scales: null, // how the columns of a file lie on the plane
   drawn: false, // whether rows were drawn by hand: they have no units
+  example: false, // whether all rows are the example's: it makes room for the first rows of one's own
   waiting: false,
 };
 
@@ -45,6 +46,17 @@ function dab(x, y, colour = Number(chosen("colour")), count = ROWS_A_DAB, width 
   if (flat.length) addRows(colour, flat);
 }
 
+/** Add rows where somebody draws; the example makes room for them. */
+function draw(x, y, count) {
+  makeRoom();
+  dab(x, y, undefined, count);
+}
+
+/** Forget the example the page opened with, before rows of one's own come. */
+function makeRoom() {
+  if (page.example) startAgain();
+}
+
 /** Compute what is shown anew, from the counters of blue and orange. */
 function combine() {
   const { sketcher } = page;
@@ -59,8 +71,8 @@ function combine() {
   } else if (what === "forget") {
     const same = sketcher.equal(SHOWN, ORANGE);
     find("sum-words").textContent = same
-      ? "What is left equals the orange sketch in all 480 counters: blue is forgotten exactly."
-      : "What is left differs from the orange sketch: that is a bug, please report it.";
+      ? "The rest equals the orange sketch in all 480 counters: blue is forgotten exactly."
+      : "The rest differs from the orange sketch: that is a bug, please report it.";
   } else find("sum-words").textContent = "";
 }
 
@@ -146,6 +158,8 @@ async function openFile(file) {
 function addTable() {
   const [x, y] = ["column-x", "column-y"].map((id) => Number(find(id).value));
   const { names, columns } = page.table;
+  makeRoom();
+  find("table").hidden = false;
   const colour = Number(chosen("colour"));
   const whole = Array.from(columns[x].keys()).filter((row) => [x, y].every((k) => Number.isFinite(columns[k][row])));
   const scales = [x, y].map((k) => makeScale(names[k], whole.map((row) => columns[k][row])));
@@ -168,7 +182,7 @@ function addTable() {
 
 function startAgain() {
   for (const number of [BLUE, ORANGE, SHOWN]) page.sketcher.clear(number);
-  Object.assign(page, { rows: [], centroids: [], scales: null, drawn: false });
+  Object.assign(page, { rows: [], centroids: [], scales: null, drawn: false, example: false });
   find("table").hidden = true;
   find("decode-words").textContent = "";
   changed();
@@ -180,7 +194,9 @@ function drawExample() {
   for (const [x, y, count] of [[-0.1, -0.5, 400], [0.62, -0.35, 200]]) dab(x, y, ORANGE, count, 0.08);
   document.querySelector("input[name=sum][value=merge]").checked = true;
   find("clusters").value = "4";
-  changed();
+  combine();
+  findClusters();
+  page.example = true;
 }
 
 function saveSketch() {
@@ -200,9 +216,9 @@ function listen() {
   };
   plane.addEventListener("pointerdown", (event) => {
     plane.setPointerCapture(event.pointerId);
-    dab(...place(event));
+    draw(...place(event));
   });
-  plane.addEventListener("pointermove", (event) => event.buttons && dab(...place(event)));
+  plane.addEventListener("pointermove", (event) => event.buttons && draw(...place(event)));
   plane.addEventListener("keydown", (event) => {
     const ways = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
     const { brush } = page;
@@ -212,7 +228,7 @@ function listen() {
       show();
     } else if (event.key === " " || event.key === "Enter") {
       brush.shown = true;
-      dab(brush.x, brush.y, undefined, 5 * ROWS_A_DAB);
+      draw(brush.x, brush.y, 5 * ROWS_A_DAB);
     } else return;
     event.preventDefault();
   });
@@ -246,8 +262,7 @@ async function start() {
     return;
   }
   listen();
-  combine();
-  show();
+  drawExample();
   document.body.dataset.ready = "yes";
 }
 

@@ -21,7 +21,6 @@ from qckm.errors import PoorFitWarning, SaturationWarning
 from qckm.planning.pilot import PILOT_ROWS, Pilot
 from qckm.planning.plan import decoder_seed, require_rows
 from qckm.sketch import Sketch
-from qckm.sketch.sections import MAGIC
 
 _BAR = 24
 
@@ -44,6 +43,7 @@ _BAR = 24
 @options.operator_options
 @options.plan_options
 @options.data_options
+@options.engine_option
 @strict_option
 @console_options
 def command(
@@ -62,6 +62,7 @@ def command(
     Examples:
       qckm choose-k data.parquet
       qckm choose-k data.csv -k 2-20 --standardize --report choice.html --sketch data.qckm
+      qckm choose-k 'rows/*.parquet' -k 2-20 --engine ray
       qckm choose-k all.qckm -k 5,10,20,40 --plot choice.png
 
     The data are read once, whatever the numbers. A sketch should have 2·columns·K frequencies or more for the largest.
@@ -96,25 +97,17 @@ def _sketch(
     data: tuple[str, ...], most: int, console: Console, given: dict[str, Any]
 ) -> tuple[Sketch, Floats | None, list[str]]:
     """Return the sketch of DATA, or that which it is, and the rows of a pilot where there was one."""
-    if len(data) == 1 and _is_sketch(data[0]):
+    if len(data) == 1 and sketch_io.is_sketch(data[0]):
         return sketch_io.read_sketch(data[0]), None, list(data)
     run: dict[str, Any] = {"resume": False, "checkpoint_every": 10.0}
     task = data_to_sketch.SketchTask.of(data, most, None, {**given, **run})
     done = data_to_sketch.sketch_data(task, console)
     for remark in remarks_in_words(done.remarks):
         console.warn(remark)
-    inputs = [table.label for table in done.source.tables][:100]
+    inputs = done.source.labels[:100]
     if done.hints is None or done.hints.rows is None or done.hints.weights is None:
         return done.sketch, None, inputs
     return done.sketch, Pilot(done.hints.rows, done.hints.weights).repeated(PILOT_ROWS), inputs
-
-
-def _is_sketch(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError:
-        return False
 
 
 def _write(count: ClusterCount, inputs: list[str], report: str | None, plot: str | None, console: Console) -> None:
@@ -157,7 +150,7 @@ def _facts(count: ClusterCount, inputs: list[str], sketch: Sketch) -> dict[str, 
         "n_clusters": count.n_clusters,
         "ks": count.ks.tolist(),
         "groups": count.groups.tolist(),
-        "explained": count.explained.tolist(),
+        "variance_explained": count.variance_explained.tolist(),
         "agreement": count.agreement,
         "rows": sketch.count,
         "inputs": inputs,

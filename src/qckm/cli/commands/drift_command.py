@@ -10,8 +10,10 @@ import click
 
 from qckm.cli import inputs, options, outputs, sketch_io
 from qckm.cli.console import Console, console_options, show
+from qckm.cli.data_to_sketch import sketch_windows
 from qckm.cli.outputs import write_bytes
-from qckm.cli.paths import Input, OneFile, Output, sketch_files
+from qckm.cli.paths import Input, OneFile, Output, windows_of
+from qckm.cli.sketch_io import is_sketch
 from qckm.drift.compare import compare
 from qckm.drift.drift_result import Drift
 from qckm.drift.reference_rows import MOST_ROWS, Reference
@@ -22,12 +24,12 @@ from qckm.sources.rows import OnBad
 
 
 @click.command()
-@click.argument("sketches", nargs=-1, required=True, type=Input(), metavar="SKETCH...", callback=sketch_files)
+@click.argument("sketches", nargs=-1, required=True, type=Input(), metavar="SKETCH...", callback=windows_of)
 @click.option(
     "--against",
     type=Input(),
     multiple=True,
-    callback=sketch_files,
+    callback=windows_of,
     help="What every SKETCH is compared with; several are added up.",
 )
 @click.option("--blocks", is_flag=True, help="All SKETCHes are parts of one window, those of --against of the other.")
@@ -55,7 +57,9 @@ from qckm.sources.rows import OnBad
     type=Output(*outputs.PICTURES),
     help="Draw how much has changed, or where rows came and went (needs matplotlib).",
 )
+@options.operator_options
 @options.bad_option
+@options.engine_option
 @click.option("--seed", type=options.Whole(min=0), default=0, show_default=True)
 @console_options
 def command(
@@ -70,7 +74,9 @@ def command(
     model: str | None,
     report: str | None,
     plot: str | None,
+    operator_file: str | None,
     on_bad: OnBad,
+    engine: str | None,
     seed: int,
     console: Console,
 ) -> int:
@@ -82,6 +88,10 @@ def command(
       qckm drift monday.qckm tuesday.qckm --reference sample.parquet -k 10 --report drift.html
       qckm drift hour-*.qckm --against last-week.qckm --min-effect 0.02 --plot hours.png
       qckm drift today-*.qckm --against 'yesterday-*.qckm' --blocks
+      qckm drift 'today/*.parquet' --against last-week.qckm --engine dask://scheduler:8786
+
+    A window may also be data, a file or a pattern of files: it is sketched as the sketches beside it are, or by the
+    operator that --operator names.
 
     The exit code is 0 if no drift was found, 1 if there is drift, 2 if something is wrong. The more rows there are, the
     smaller the differences that are found: the size is printed beside the p-value, and with --min-effect small ones
@@ -99,7 +109,7 @@ def command(
         names, others = names[1:], names[:1]
     if [*names, *others].count("-") > 1:
         raise click.UsageError("Standard input can be read only once: give - once.")
-    windows, usual = [sketch_io.read_sketch(name) for name in names], [sketch_io.read_sketch(name) for name in others]
+    windows, usual = _read(names, others, operator_file, on_bad, engine, console)
     operator = usual[0].operator
     prepared = None
     if reference is not None:
@@ -126,6 +136,27 @@ def command(
         for line in found.summary().split("\n"):
             show(line)
     return int(bool(found.to_dict()["drifted"]))
+
+
+def _read(
+    names: list[str],
+    others: list[str],
+    operator_file: str | None,
+    on_bad: OnBad,
+    engine: str | None,
+    console: Console,
+) -> tuple[list[Sketch], list[Sketch]]:
+    """Read the sketches, and sketch what is data."""
+    data = [name for name in (*names, *others) if not is_sketch(name)]
+    found = {name: sketch_io.read_sketch(name) for name in (*names, *others) if name not in data}
+    if data:
+        if operator_file is None and not found:
+            raise click.UsageError("Expected a sketch among the windows, or --operator FILE, to sketch data with.")
+        operator = sketch_io.load_operator(operator_file) if operator_file else next(iter(found.values())).operator
+        found |= sketch_windows(operator, data, on_bad, engine, console)
+    elif engine is not None:
+        raise click.UsageError("All windows are sketches, there is nothing for an engine to read: leave out --engine.")
+    return [found[name] for name in names], [found[name] for name in others]
 
 
 def _sum(sketches: list[Sketch], names: list[str]) -> Sketch:

@@ -13,7 +13,7 @@ from qckm.cli.paths import Output
 from qckm.common import atomic
 from qckm.common.text import format_duration
 from qckm.models import ENDINGS
-from qckm.planning.plan import decoder_seed, hints_for
+from qckm.planning.plan import decoder_seed
 from qckm.sketch import checkpoints, files
 
 
@@ -33,6 +33,7 @@ from qckm.sketch import checkpoints, files
 @options.data_options
 @options.decode_options
 @options.run_options
+@options.engine_option
 @strict_option
 @console_options
 def command(
@@ -54,6 +55,7 @@ def command(
       qckm fit 'data/*.parquet' -k 10 -o model.json --report report.html
       qckm fit logs.csv.gz -k 20 --columns bytes,seconds --standardize --on-bad skip > centroids.csv
       qckm fit rows.npy -k 10 --sketch rows.qckm -o centroids.parquet
+      qckm fit 's3://bucket/rows/*.parquet' -k 10 --engine dask://scheduler:8786 -o model.json
       psql -c "copy t to stdout csv header" | qckm fit - -k 5 --json
 
     One pass in bounded memory; a pilot of at most 5000 rows sets the scale and gives the decoder a start.
@@ -62,14 +64,11 @@ def command(
     target = output or "-"
     task = SketchTask.of(data, clusters, output, options_of_task)
     done = data_to_sketch.sketch_data(task, console, want_hints=True)
-    hints = done.hints
-    if hints is None and not done.source.once:
-        hints = hints_for(done.source, task.plan, done.sketch.operator)
     words = summaries.summary(done.sketch)
     console.say(f"sketch: {words}, in {format_duration(done.seconds['sketch'])}")
     seed = decoder_seed(task.plan.seed)
     clustering, seconds = sketch_to_model.decode_sketch(
-        done.sketch, clusters, decoder, n_init, seed, console, hints, done.remarks
+        done.sketch, clusters, decoder, n_init, seed, console, done.hints, done.remarks
     )
     summaries.remark(done.sketch, console)
     size = None
@@ -93,7 +92,7 @@ def command(
     if report_output:  # the last: the page can be made again from the model, the model from nothing
         from qckm.cli.commands.report_command import sample_for, write_report
 
-        write_report(model, sample_for(model, None if done.source.once else done.source), report_output)
+        write_report(model, sample_for(model, done.rereadable), report_output)
     for path, what in ((sketch_output, "the sketch"), (report_output, "a report")):
         if path not in (None, "-"):
             console.say(f"{path}: {what}")

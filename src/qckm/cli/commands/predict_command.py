@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import click
 import numpy as np
-import numpy.typing as npt
 
 from qckm.cli import options, sketch_io
 from qckm.cli.console import Console, console_options, say_assumptions
+from qckm.cli.data_to_sketch import cluster_for
 from qckm.cli.outputs import ENDINGS, writing_columns
-from qckm.cli.paths import OneFile, Output
+from qckm.cli.paths import OneFile, Output, is_folder
 from qckm.cli.summaries import counted
-from qckm.common.arrays import Array, Floats
-from qckm.errors import RowsError, SourceError
+from qckm.common.arrays import Array, Int64s
+from qckm.common.atomic import write_atomically
+from qckm.errors import SourceError
 from qckm.models import Model
+from qckm.models.labelling import label_batch
 from qckm.sources.kept_columns import KeptColumns
 from qckm.sources.opening import open_source
-from qckm.sources.source import Batch, prefetch
+from qckm.sources.rows import OnBad
+from qckm.sources.source import prefetch
 from qckm.sources.text import TextFormat
 
 # Clusters whose rows are counted in words; --json has all.
 _MOST_COUNTS = 20
-
-
-class Labels(NamedTuple):
-    """Of a batch of rows: the nearest centroids, the distances to them (or scores), and which rows have neither."""
-
-    labels: npt.NDArray[np.int32]
-    distances: Floats
-    bad: npt.NDArray[np.bool_]
+_FILE, _FOLDER = f"a file that ends in {', '.join(ENDINGS)}", "a new folder, where --engine is given"
 
 
 @click.command()
@@ -39,7 +37,12 @@ class Labels(NamedTuple):
 @click.option(
     "--model", "-m", "model_file", type=OneFile(), required=True, help="A model file of `qckm fit` or `qckm decode`."
 )
-@click.option("--output", "-o", type=Output(*ENDINGS), help="labels.parquet, .arrow or .csv. [default: CSV on stdout]")
+@click.option(
+    "--output",
+    "-o",
+    type=Output(*ENDINGS, folder=True),
+    help="labels.parquet, .arrow or .csv. With --engine, a new folder. [default: CSV on stdout]",
+)
 @click.option(
     "--keep",
     type=options.ColumnNames(),
@@ -50,6 +53,7 @@ class Labels(NamedTuple):
 @click.option("--distance", is_flag=True, help="Give the distance to the centroid, too.")
 @click.option("--score", is_flag=True, help="Of a mixture, give the logarithm of its density at the row, too.")
 @options.data_options
+@options.engine_option
 @console_options
 def command(
     data: tuple[str, ...],
@@ -61,7 +65,8 @@ def command(
     columns: tuple[str, ...] | None,
     text: TextFormat,
     dtype: str,
-    on_bad: str,
+    on_bad: OnBad,
+    engine: str | None,
     console: Console,
 ) -> None:
     """Write the number of the nearest centroid of each row of DATA, in their order.
@@ -70,67 +75,98 @@ def command(
     Examples:
       qckm predict new.parquet -m model.json -o labels.parquet --distance
       qckm predict new.csv -m model.json --keep id,date -o labels.csv
+      qckm predict 'rows/*.parquet' -m model.json --engine dask://scheduler:8786 -o labels
       cat new.csv | qckm predict - -m model.json > labels.csv
 
     With --on-bad skip, bad rows keep their place, with an empty label. Of a mixture of Gaussians, which
-    qckm decode --mixture finds, the number is that of the most probable component.
+    qckm decode --mixture finds, the number is that of the most probable component. With --engine, -o names a new folder
+    that the workers share, with a Parquet file of labels for every task, in the order of the rows; a file _SUCCESS
+    appears when all are there.
     """
-    target = output or "-"
     model = sketch_io.load_model(model_file)
     if (distance and model.covariances is not None) or (score and model.covariances is None):
         raise click.UsageError("Centroids have a --distance, mixtures of Gaussians a --score.")
-    source = open_source(list(data), columns, dtype, model.feature_names, **asdict(text))
-    say_assumptions(source, console)
-    if source.n_features != model.centers.shape[1]:
-        raise SourceError(
-            f"Expected {model.centers.shape[1]} columns, as the model has, got {source.n_features}: choose --columns."
+    value = "distance" if distance else "score" if score else None
+    task = LabelTask(data, columns, text, dtype, on_bad, model, value, keep or ())
+    target = output or "-"
+    if (engine is not None) != is_folder(target):
+        raise click.UsageError(
+            f"Expected -o to name {_FILE if engine is None else _FOLDER}, got {'none' if output is None else output}."
         )
-    skipped, counts = 0, np.zeros(len(model.centers), np.int64)
-    written: dict[str, np.dtype[Any]] = {
-        "cluster": np.dtype(np.int32),
-        **({"distance": np.dtype(np.float64)} if distance else {}),
-        **({"score": np.dtype(np.float64)} if score else {}),
-    }
-    kept = None if keep is None else KeptColumns(source, keep)
-    if kept is not None and set(kept.names) & set(written):
-        name = next(name for name in kept.names if name in written)
-        raise click.UsageError(f"Expected columns to keep of other names than {', '.join(written)}, got {name!r}.")
-    with writing_columns(target, written, kept and kept.schema) as write:
+    if engine is not None:
+        counts = _label_on_cluster(task, engine, target, console)
+    else:
+        counts = _label_here(task, target, console)
+    rows, skipped = int(counts[:-1].sum()), int(counts[-1])
+    words = f"{counted(rows, 'row')} labelled" + (f", {counted(skipped, 'bad row')} without a label" if skipped else "")
+    console.say(words if target == "-" else f"{target}: {words}, columns {', '.join((*task.keep, *task.written))}")
+    shares = ", ".join(f"{k}: {count:,}" for k, count in enumerate(counts[:-1][:_MOST_COUNTS]))
+    console.say(f"rows by cluster: {shares}{', …' * (len(counts) - 1 > _MOST_COUNTS)}")
+    console.print_facts({"output": target, "rows": rows, "skipped": skipped, "rows_by_cluster": counts[:-1].tolist()})
+
+
+class LabelTask(NamedTuple):
+    """What to label, with what, and what to write."""
+
+    data: tuple[str, ...]
+    columns: tuple[str, ...] | None
+    text: TextFormat
+    dtype: str
+    on_bad: OnBad
+    model: Model
+    value: str | None
+    keep: tuple[str, ...]
+
+    @property
+    def written(self) -> dict[str, np.dtype[Any]]:
+        """The columns of ours."""
+        more = {} if self.value is None else {self.value: np.dtype(np.float64)}
+        return {"cluster": np.dtype(np.int32), **more}
+
+    def require(self, n_features: int, names: Sequence[str]) -> None:
+        """Refuse data of other columns than the model's, and columns to keep that are called as ours."""
+        if n_features != self.model.centers.shape[1]:
+            raise SourceError(
+                f"Expected {self.model.centers.shape[1]} columns, as the model has, got {n_features}: choose --columns."
+            )
+        if wrong := set(names) & set(self.written):
+            own = ", ".join(self.written)
+            raise click.UsageError(f"Expected columns to keep of other names than {own}, got {min(wrong)!r}.")
+
+
+def _label_here(task: LabelTask, target: str, console: Console) -> Int64s:
+    """Label the rows in this process; return how many have each label, and how many none."""
+    source = open_source(list(task.data), task.columns, task.dtype, task.model.feature_names, **asdict(task.text))
+    say_assumptions(source, console)
+    kept = KeptColumns(source, task.keep) if task.keep else None
+    task.require(source.n_features, kept.names if kept else ())
+    counts = np.zeros(len(task.model.centers) + 1, np.int64)
+    with writing_columns(target, task.written, kept and kept.schema) as write:
         for batch in prefetch(source.batches()):
             assert batch is not None  # that would be a tick, and none was asked for
-            found = _label(model, batch, on_bad)
-            wanted: list[Array] = [found.labels, *([found.distances] if distance or score else [])]
+            found = label_batch(task.model, batch, task.on_bad)
+            wanted: list[Array] = [found.labels, *([] if task.value is None else [found.distances])]
             write(wanted, found.bad, kept and kept.take(len(found.labels)))
-            skipped += int(found.bad.sum())
-            counts += np.bincount(found.labels[~found.bad], minlength=len(counts))
+            counts[:-1] += np.bincount(found.labels[~found.bad], minlength=len(counts) - 1)
+            counts[-1] += int(found.bad.sum())
         source.require_unchanged()
-    rows = int(counts.sum())
-    words = f"{counted(rows, 'row')} labelled" + (f", {counted(skipped, 'bad row')} without a label" if skipped else "")
-    names = [*(kept.names if kept else ()), *written]
-    console.say(words if target == "-" else f"{target}: {words}, columns {', '.join(names)}")
-    shares = ", ".join(f"{k}: {count:,}" for k, count in enumerate(counts[:_MOST_COUNTS]))
-    console.say(f"rows by cluster: {shares}{', …' * (len(counts) > _MOST_COUNTS)}")
-    console.print_facts({"output": target, "rows": rows, "skipped": skipped, "rows_by_cluster": counts.tolist()})
+    return counts
 
 
-def _label(model: Model, batch: Batch, on_bad: str) -> Labels:
-    """Return the labels, the distances, and which rows have neither: bad ones, and those at no finite distance."""
-    good = batch.finite()
-    if on_bad == "error" and not good.all():
-        batch.require_finite()
-    labels, distances = np.zeros(len(good), np.int32), np.full(len(good), np.nan)
-    with np.errstate(over="ignore"):
-        rows = batch.rows if good.all() else batch.rows[good]
-        if model.covariances is None:
-            labels[good], distances[good] = model.nearest(rows)
-        else:
-            labels[good], distances[good] = model.predict(rows), model.score_samples(rows)
-    far = good & ~np.isfinite(distances)
-    if on_bad == "error" and far.any():
-        row = int(far.argmax())
-        column = int(np.abs(batch.rows[row] / model.units).argmax())
-        raise RowsError(
-            f"{batch.label}: expected values up to 1e150, whose squares are float64, got {batch.rows[row, column]:g} "
-            f"in {batch.place(row, column)}. Fix or rescale the data, or skip such rows: --on-bad skip."
-        )
-    return Labels(labels, distances, ~good | far)
+def _label_on_cluster(task: LabelTask, engine: str, folder: str, console: Console) -> Int64s:
+    """Have workers write the labels, a file a task, to a folder; return how many rows have each label, and none."""
+    from qckm.engines.files import FileRows
+    from qckm.engines.label_job import LabelJob
+
+    try:
+        os.mkdir(folder)
+    except FileExistsError as error:
+        raise click.UsageError(f"{folder}: expected a new folder for the labels, got one that is there.") from error
+    with cluster_for(task.data, engine, console) as cluster:
+        rows = FileRows(cluster, task.data, task.columns, task.dtype, task.model.feature_names, task.text)
+        say_assumptions(rows, console)
+        task.require(rows.n_features, task.keep)
+        job = LabelJob(task.model, folder, task.value, task.keep, task.on_bad)
+        counts = job.result(rows.fold(job))
+    write_atomically(os.path.join(folder, "_SUCCESS"), b"")
+    return counts

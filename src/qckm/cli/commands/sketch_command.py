@@ -8,10 +8,9 @@ from typing import Any
 
 import click
 
-from qckm.cli import data_to_sketch, engine_to_sketch, options, sending, sketch_io, summaries
+from qckm.cli import data_to_sketch, options, sending, sketch_io, summaries
 from qckm.cli.console import Console, console_options
 from qckm.cli.data_to_sketch import SketchTask
-from qckm.cli.engine_to_sketch import EngineTask
 from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.paths import Output
 from qckm.common.text import format_duration
@@ -37,7 +36,7 @@ _OWN_OPERATOR = (
 @options.plan_options
 @options.data_options
 @options.run_options
-@options.engine_options
+@options.engine_option
 @click.option("--every", type=options.Duration(), help="Write a snapshot of the sum so far every 60s, 5m, 1h …")
 @click.option(
     "--column-sums/--no-column-sums",
@@ -57,8 +56,6 @@ def command(
     data: tuple[str, ...],
     output: str | None,
     clusters: int | None,
-    engine: str | None,
-    address: str | None,
     every: float | None,
     send: str | None,
     part: str | None,
@@ -75,7 +72,7 @@ def command(
       qckm sketch 'part*.parquet' --scale 2 --frequencies 500 --seed 1 -o out.qckm
       qckm sketch logs.csv.gz --columns bytes,seconds -k 20 --standardize -o out.qckm
       qckm sketch today.parquet --operator fleet.qckm --send https://collector:8321 --part berlin/2026-11-16
-      qckm sketch 's3://bucket/rows/*.parquet' --operator fleet.qckm --engine dask --address tcp://… -o out.qckm
+      qckm sketch 's3://bucket/rows/*.parquet' --operator fleet.qckm --engine dask://… -o out.qckm
       tail -n +1 -F log.csv | qckm sketch - --operator fleet.qckm --every 60s -o 'snapshots/{time}.qckm'
 
     Killed or stopped, the same command with --resume goes on where it was, and gives the same bytes.
@@ -83,7 +80,7 @@ def command(
     sending.require_part(send, part)
     if part is not None:
         id_of(part)  # refused before hours of reading, if it is no name
-    task = SketchTask.of(data, clusters, output, options_of_task)
+    task = SketchTask.of(data, clusters, output, {"alone": True, **options_of_task})
     if task.operator_file is None and clusters is None and None in (task.plan.scale, task.plan.n_frequencies):
         raise click.UsageError("Give the number of clusters (-k), or --scale and --frequencies, or --operator FILE.")
     target = "" if send and output is None else sketch_io.sketch_output(output)
@@ -91,19 +88,6 @@ def command(
         raise click.UsageError("Snapshots are not parts: each would count what the one before has counted.")
     if every and target == "-":
         raise click.UsageError("Snapshots need a name: -o snapshot.qckm, or -o 'snapshots/{time}.qckm'.")
-    if engine or address:
-        if task.resume or every or task.dtype != "auto" or not task.text.is_default or task.device != "cpu":
-            raise click.UsageError(
-                "--resume, --every, --dtype, --device and what is said of a CSV are for data that this process reads: "
-                "leave out --engine."
-            )
-        if engine is None:
-            raise click.UsageError("--address is that of an engine: name it with --engine dask, spark or ray.")
-        if "-" in data:
-            raise click.UsageError("Standard input is here, not where the engine is: leave out --engine.")
-        of_engine = EngineTask(engine, address, data, task.columns, task.on_bad, task.plan, task.operator_file)
-        _sketch_by_engine(of_engine, target, task, (send, part, outbox), console)
-        return
     number = 0
 
     def name() -> str:
@@ -144,19 +128,3 @@ def _deliver(sketch: Sketch, target: str, where: Where, console: Console) -> int
     if url is not None and part is not None:
         sending.send_part(url, part, files.dumps(sketch), outbox, False, console)
     return size
-
-
-def _sketch_by_engine(of_engine: EngineTask, target: str, task: SketchTask, where: Where, console: Console) -> None:
-    """Have an engine read the data and sketch them where they are."""
-    done = engine_to_sketch.sketch_paths(of_engine, console)
-    size = _deliver(task.kept(done.sketch), target, where, console)
-    for remark in remarks_in_words(done.remarks):
-        console.warn(remark)
-    summaries.remark(done.sketch, console)
-    if task.operator_file is None and target not in ("", "-"):
-        console.say(_OWN_OPERATOR.format(path=shlex.quote(target)))
-    words = summaries.summary(done.sketch, size)
-    console.say(
-        f"{target if target not in ('', '-') else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}"
-    )
-    console.print_facts({"output": target, **engine_to_sketch.facts_of(done, size)})
