@@ -23,16 +23,13 @@ from qckm.sources.engine_rows import engine_of
 if TYPE_CHECKING:
     from sklearn.mixture import GaussianMixture
 
-# Rows to decode with: of fewer, covariances lose nats to those of all rows.
-_ROWS = 20_000
-
 
 class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixture]):
     """A mixture of Gaussians from a sketch: one pass over the rows.
 
-    A pilot of at most 20 000 rows is drawn before the pass, for the scale, and to decode with: the mixture is that of
-    EM on its rows, weighted so that they have the sketch. `fit` forgets it then. `partial_fit` keeps a sample of all
-    its rows in memory, four times as large. Rows are never pickled. `pilot=` says otherwise.
+    A pilot of at most 5000 rows is drawn before the pass, for the scale. A sample of 20 000 is kept in the pass, to
+    decode with: the mixture is that of EM on its rows, weighted so that they have the sketch. `fit` forgets them then,
+    `partial_fit` keeps them in memory. Rows are never pickled. `pilot=` says otherwise.
 
     Parameters
     ----------
@@ -96,6 +93,7 @@ class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixtur
     True
     """
 
+    _least_sample = 20_000  # of fewer rows, covariances lose nats to those of all rows
     _parameters: ClassVar[dict[str, Expected]] = {
         **SHARED,
         "n_components": COUNT,
@@ -205,9 +203,6 @@ class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixtur
     def _density(self) -> GaussianDensity:
         found = self._decode()
         return GaussianDensity(found.weights, found.means, found.covariances)
-
-    def _choose_pilot_size(self) -> int:
-        return max(_ROWS, super()._choose_pilot_size())
 
     def _choose_n_frequencies(self, n_features: int) -> int:
         return choose_mixture_frequencies(n_features, self.n_components, self.covariance_type)
