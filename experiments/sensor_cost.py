@@ -107,6 +107,8 @@ def cost(board: Board, program: Program) -> tuple[int, int, int, float]:
     """Return bytes of flash, of static RAM and of stack, and instructions (on AVR: cycles) a sample."""
     # AVR's timer is coarse, and of 16 bits; qemu's count is exact, and its log long.
     rows = 2 if board.name != "avr" else {None: 64, 64: 16, 256: 16, 1024: 4}[program.m]
+    if program.integer and board.name == "avr":
+        rows = max(1, rows // 4)
     few, many = (1, 1 + rows) if program.period == 1 else (program.period, 2 * program.period)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -123,7 +125,8 @@ def cost(board: Board, program: Program) -> tuple[int, int, int, float]:
                 board.run(build(board, program, folder, few, measure=True), timeout=60)[:4], "little"
             )
             counts = [instructions(board, build(board, program, folder, rows, measure=False)) for rows in (few, many)]
-    return flash, ram, stack, (counts[1] - counts[0]) / (many - few)
+    taken = counts[1] - counts[0]
+    return flash, ram, stack, (taken % (TICK << 16) if board.name == "avr" else taken) / (many - few)
 
 
 def main() -> None:

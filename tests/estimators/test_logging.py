@@ -15,7 +15,7 @@ def test_a_fit_tells_its_steps_to_who_listens(caplog, tmp_path):
     with caplog.at_level(logging.INFO, logger="qckm"):
         qckm.CompressiveKMeans(2, random_state=0).fit(tmp_path / "rows.npy")
     said = [record.getMessage().split()[0] for record in caplog.records]
-    assert said == ["operator:", "sketched", "decoded"]
+    assert said == ["operator:", "sketch", "decoded"]
     assert {record.name.split(".")[0] for record in caplog.records} == {"qckm"}
 
 

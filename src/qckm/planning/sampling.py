@@ -15,6 +15,8 @@ from qckm.sources.source import Position, Source
 
 # Bytes that are looked at, as float64. Of larger data some rows are: a look at all of them would be a second pass.
 LOOKED_AT = 1 << 26
+# Rows of a larger array that are looked at, for each row of the pilot: repeats among them are counted.
+LOOKED_AT_A_ROW = 16
 # Parts of a larger source that are looked into, where parts can be read alone.
 _PARTS = 32
 
@@ -30,8 +32,8 @@ def sample_rows(
     X: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None, sample: RowSample, rng: np.random.Generator
 ) -> RowSample:
     """Add rows X: (rows, n) to an empty sample; of 64 MB and more, some of them."""
-    most = max(sample.size, LOOKED_AT // (8 * X.shape[1]))
-    if len(X) <= most:
+    most = LOOKED_AT_A_ROW * sample.size
+    if len(X) <= max(most, LOOKED_AT // (8 * X.shape[1])):
         return sample.added(X, sample_weight)
     places = np.sort(rng.choice(len(X), most, replace=False, shuffle=False))
     return sample.added(X[places], None if sample_weight is None else sample_weight[places])
