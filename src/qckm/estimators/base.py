@@ -5,6 +5,8 @@ What is decoded (centroids, a mixture, axes) is for the subclass to say.
 
 from __future__ import annotations
 
+import logging
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -31,6 +33,8 @@ from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.engine_rows import engine_of, open_held
 from qckm.sources.rows import OnBad, with_columns
 from qckm.sources.source import is_read_in_batches
+
+log = logging.getLogger(__name__)
 
 
 class Decoded(Protocol):
@@ -341,6 +345,7 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
         What was decoded from the old one is void.
         """
         warn_of_clipping(sketch)
+        log.info("sketch of %s rows, skipped %d", sketch.count, sketch.skipped)
         for stale in ("_found", "labels_", "inertia_"):
             self.__dict__.pop(stale, None)
         self.sketch_, self.operator_ = sketch, sketch.operator
@@ -369,8 +374,11 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
                 "Call 'fit', 'partial_fit' or 'fit_sketch' first."
             )
         if "_found" not in self.__dict__:
+            began = time.perf_counter()
             with computing_on(self.device):
                 self._found = self._decode_sketch(self._hints_now())
+            taken, verdict = time.perf_counter() - began, self._found.converged
+            log.info("decoded a sketch of %s rows in %.2f s; reliable: %s", self.sketch_.count, taken, verdict)
         return self._found
 
     def _hints_now(self) -> Hints | None:
