@@ -22,7 +22,7 @@ from qckm.planning.row_keys import (
     squares_of,
 )
 from qckm.planning.row_sample import RowSample
-from qckm.planning.sampling import draw_pilot, draw_pilot_of
+from qckm.planning.sampling import draw_pilot, draw_pilot_of, sample_by_leverage
 from qckm.sources.opening import open_source
 
 
@@ -219,6 +219,26 @@ def test_a_row_whose_square_is_no_number_has_no_leverage():
     assert squares_of(np.array([[1e200], [0.0], [1e160]]), np.zeros(1), np.ones(1)).tolist() == [0, 0, 0]
     constant = RowSample.empty(1, 0, 10, pilot_of(np.ones((5, 1)), None))
     assert levels_of(squares_of(np.array([[1.0], [2.0]]), constant.center, constant.factors)).tolist() == [0, 40]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_of_a_large_array_rows_far_away_and_one_in_a_few_are_looked_at(monkeypatch, weighted):
+    """Over 40 seeds, the mean error of weighted sums is within five of its standard errors."""
+    monkeypatch.setattr("qckm.planning.sampling.LOOKED_AT", 1000)
+    rng = np.random.default_rng(11)
+    rows = rng.normal(size=(20_011, 2))
+    rows[[5, 20_010]] += 300.0
+    weights = rng.integers(1, 4, len(rows)) if weighted else np.ones(len(rows), int)
+    wanted, errors = [weights.sum(), weights @ (rows[:, 0] > 1)], []
+    around = pilot_of(rows[10:500], None)
+    for seed in range(40):
+        empty = RowSample.empty(2, seed, 100, around)
+        found = sample_by_leverage(rows, weights if weighted else None, empty).pilot()
+        far = found.rows[:, 0] > 200
+        assert sorted(found.weights[far]) == sorted(weights[[5, 20_010]])
+        errors.append([found.weights.sum() - wanted[0], found.weights @ (found.rows[:, 0] > 1) - wanted[1]])
+    errors = np.array(errors)
+    assert (np.abs(errors.mean(axis=0)) < 5 * errors.std(axis=0) / np.sqrt(40)).all()
 
 
 def test_rows_without_weights_follow_the_weights():

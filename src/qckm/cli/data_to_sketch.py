@@ -277,7 +277,7 @@ def _resumed(path: str, source: Source, options: dict[str, object], resume: bool
         except QckmError:
             left = True
         if left:
-            console.say(f"{path} is left of an earlier run; starting anew (--resume would continue it)")
+            console.say(f"{path} is from an earlier run; starting over (--resume would continue it)")
     return None
 
 

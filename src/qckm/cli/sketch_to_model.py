@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import click
+import numpy as np
 
 from qckm.cli import progress
 from qckm.cli.console import DONE, DOUBTFUL, FAILED, Console
@@ -96,6 +97,8 @@ def fit_facts(fitted: Clustering | FittedMixture) -> dict[str, object]:
         facts |= {} if fitted.inertia is None else _inertia(fitted)
         facts |= {} if fitted.excess is None else {"excess": fitted.excess, "excess_high": fitted.excess_high}
         facts |= {} if fitted.octave is None else {"octave": fitted.octave}
+    elif np.isfinite(fitted.excess_high):
+        facts |= {"excess_nats": fitted.excess, "excess_nats_high": fitted.excess_high}
     return facts
 
 
@@ -130,6 +133,8 @@ def summary(fitted: Clustering | FittedMixture, operator: SketchOperator, count:
     words = f"{verdict(fitted)}; {max(fitted.explained, 0.0):.1%} of the sketch explained"
     if isinstance(fitted, Clustering):
         words += _sse_in_words(fitted)
+    elif np.isfinite(fitted.excess_high):
+        words += f"; expected within {fitted.excess:.1g} nats a row of the best, hardly above {fitted.excess_high:.1g}"
     return [
         f"{counted(len(fitted.weights), what)} of {counted(count, 'row')}, {of}, decoded in {format_duration(seconds)}",
         words,
@@ -158,7 +163,9 @@ def write_model(model: Model, output: str, console: Console) -> None:
     """Write the model to a file; to stdout as JSON if that is asked for or it is a mixture, else as CSV."""
     as_csv = output.lower().endswith(".csv") or (output == "-" and not console.json and model.covariances is None)
     if as_csv and (model.units != 1).any():
-        console.say("a CSV has no place for the units of standardised columns: to label rows, write .json")
+        console.say(
+            "a CSV cannot hold the units of standardised columns: write .json if you want to label rows with the model"
+        )
     if output != "-":
         write_bytes(output, writer_for(output)(model))
     elif not console.json:

@@ -5,8 +5,11 @@ What is decoded (centroids, a mixture, axes) is for the subclass to say.
 
 from __future__ import annotations
 
+import logging
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -30,6 +33,8 @@ from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.engine_rows import engine_of, open_held
 from qckm.sources.rows import OnBad, with_columns
 from qckm.sources.source import is_read_in_batches
+
+log = logging.getLogger(__name__)
 
 
 class Decoded(Protocol):
@@ -75,6 +80,8 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
     _parameters: ClassVar[dict[str, Expected]]
     # The parameter that says how many clusters, or components, are looked for: rows must be as many.
     _counted: ClassVar[str] = "n_components"
+    # Rows of a sample to decode with, at least.
+    _least_sample: ClassVar[int] = 0
 
     @abstractmethod
     def _decode_sketch(self, hints: Hints | None) -> Found:
@@ -289,6 +296,8 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
 
         planned, seed = self._prepare(draw, of_all=not going_on)
         wanted = planned.sample if self.pilot == "sample" else None
+        if wanted is not None:
+            wanted = replace(wanted, size=max(wanted.size, self._least_sample))
         sketch, sample = self._sketched(held, planned.operator, on_bad, wanted)
         if not held.weighted:
             self._require_rows(sketch.count, going_on)
@@ -336,6 +345,7 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
         What was decoded from the old one is void.
         """
         warn_of_clipping(sketch)
+        log.info("sketch of %s rows, skipped %d", sketch.count, sketch.skipped)
         for stale in ("_found", "labels_", "inertia_"):
             self.__dict__.pop(stale, None)
         self.sketch_, self.operator_ = sketch, sketch.operator
@@ -364,8 +374,11 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
                 "Call 'fit', 'partial_fit' or 'fit_sketch' first."
             )
         if "_found" not in self.__dict__:
+            began = time.perf_counter()
             with computing_on(self.device):
                 self._found = self._decode_sketch(self._hints_now())
+            taken, verdict = time.perf_counter() - began, self._found.converged
+            log.info("decoded a sketch of %s rows in %.2f s; reliable: %s", self.sketch_.count, taken, verdict)
         return self._found
 
     def _hints_now(self) -> Hints | None:

@@ -13,7 +13,7 @@ from qckm.common.arrays import Floats, Rows, Weights
 from qckm.errors import RowsError
 from qckm.models import Model
 from qckm.planning.row_sample import RowSample
-from qckm.planning.sampling import sample_of, sample_rows
+from qckm.planning.sampling import sample_by_leverage, sample_of, sample_rows
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sketch.runs import State, states
 from qckm.sketch.sketch_operator import require_columns
@@ -74,8 +74,11 @@ class ArrayRows:
         return operator.sketch(self.rows, self.weights, on_bad=on_bad)
 
     def sketch_and_sample(self, operator: SketchOperator, on_bad: OnBad, empty: RowSample) -> tuple[Sketch, RowSample]:
-        """Sketch the rows, and sample all of them."""
-        return self.sketch(operator, on_bad), empty.added(self.rows, self.weights)
+        """Sketch the rows, and sample all of them; of 64 MB and more, those far away and one in a few."""
+        sketch = self.sketch(operator, on_bad)
+        if sketch.skipped:  # some are not finite
+            return sketch, empty.added(self.rows, self.weights)
+        return sketch, sample_by_leverage(self.rows, self.weights, empty)
 
     def sample(self, empty: RowSample, rng: np.random.Generator) -> RowSample:
         """Sample the rows; if none of them is finite, name the first."""

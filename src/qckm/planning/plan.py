@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -26,6 +27,7 @@ from qckm.sources.engine_rows import engine_of, open_held
 from qckm.sources.source import Source
 from qckm.sources.table import Selection
 
+log = logging.getLogger(__name__)
 # So few clusters are found in seconds, whatever the rows.
 _QUICK = 100
 
@@ -232,6 +234,7 @@ def plan_operator(
         octaves=plan.octaves,
         extent=extent,
     )
+    log.info("operator: %d columns, %d frequencies, scale %.4g, law %s", n, m, operator.scale, operator.law)
     if pilot is None or not n_clusters:
         return Planned(operator, None, None, tuple(words), remarks)
     return _with_hints(operator, pilot, settings, plan, tuple(words), remarks)
