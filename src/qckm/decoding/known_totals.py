@@ -75,16 +75,21 @@ def unreachable_variance(sketch: Sketch, points: Floats, weights: Floats) -> flo
     by_chance = np.sqrt((weights @ (squares - mean) ** 2) * (weights @ weights))
     lacking = np.where(1 - mean > np.maximum(2 * by_chance, _MISSED), 1 - mean, 0.0)
     variances, units = _varied(sketch), sketch.operator.units
-    return float(lacking @ (variances[variances > 0] / units[variances > 0] ** 2)) + _clipped_variance(sketch)
+    return float(lacking @ (variances[variances > 0] / units[variances > 0] ** 2)) + _clipped_variance(
+        sketch, points, weights
+    )
 
 
-def _clipped_variance(sketch: Sketch) -> float:
+def _clipped_variance(sketch: Sketch, points: Floats, weights: Floats) -> float:
+    """Return the most that clipped rows may have beyond the edge, less what the points have there: rows that are real."""
     if not sketch.saturated:
         return 0.0
-    (least, greatest), (lower, upper) = sketch.operator.reach, sketch.bounds
-    beyond = np.fmax(np.fmax(least - lower, upper - greatest), 0) / sketch.operator.units  # 0 where bounds are unknown
+    (least, greatest), (lower, upper), units = sketch.operator.reach, sketch.bounds, sketch.operator.units
     with np.errstate(over="ignore"):  # of rows so far away that squares are no float64
-        return float(sketch.saturated / sketch.count * (beyond @ beyond))
+        beyond = np.fmax(np.fmax(least - lower, upper - greatest), 0) / units  # 0 where bounds are unknown
+        most = sketch.saturated / sketch.count * (beyond @ beyond)
+        seen = np.maximum(np.maximum(least - points, points - greatest), 0) / units
+        return max(0.0, float(most - weights @ (seen**2).sum(axis=1)))
 
 
 def _away(sketch: Sketch, points: Floats) -> Floats:
