@@ -20,7 +20,7 @@ from qckm.engines.files import FileRows
 from qckm.engines.row_jobs import SketchJob
 from qckm.errors import RowsError, SourceError
 from qckm.planning.sampling import draw_pilot_of
-from qckm.sketch import files
+from qckm.sketch import files, group_tables
 from qckm.sources.opening import open_source
 
 from .conftest import NAMES
@@ -191,6 +191,30 @@ class TestCommandLine:
         assert (folder / "labels" / "_SUCCESS").exists()
         assert run([*words, "-o", "labels", "--engine", cluster.name]) == 2
         assert "expected a new folder" in capfd.readouterr().err
+
+
+def test_groups_are_sketched_there_and_merge(cluster, folder, rows, operator, capfd):
+    """Each task writes a table of sketches; merged, they are those of one process, to the last bit."""
+    for part in range(3):
+        table = pq.read_table(f"{part}.parquet")
+        shops = pa.array([f"shop {row % 7}" for row in range(len(table))])
+        days = pa.array([row % 3 for row in range(len(table))])
+        wide = table.append_column("shop", shops).append_column("day", days)
+        pq.write_table(wide, f"{part}.parquet", row_group_size=170)
+    operator.empty().save("operator.qckm")
+    words = ["sketch", "[0-9].parquet", "--operator", "operator.qckm", "--by", "shop,day", "--quiet"]
+    assert run([*words, "-o", "here.parquet"]) == 0
+    assert run([*words, "-o", "there", "--engine", cluster.name]) == 0
+    assert len(list((folder / "there").glob("part-*.parquet"))) > 4
+    for by in ("shop,day", "shop"):
+        assert run(["merge", "there", "--by", by, "-o", "merged.parquet", "--quiet"]) == 0
+        assert run(["merge", "here.parquet", "--by", by, "-o", "alone.parquet", "--quiet"]) == 0
+        found, expected = (group_tables.load([name]) for name in ("merged.parquet", "alone.parquet"))
+        assert {key: files.dumps(one) for key, one in found.items()} == {
+            key: files.dumps(one) for key, one in expected.items()
+        }
+        assert len(found) == (21 if by == "shop,day" else 7)
+    assert files.dumps(sum(found.values())) == files.dumps(operator.sketch(rows))
 
 
 def test_what_does_not_go_with_an_engine_is_told(folder, capfd):

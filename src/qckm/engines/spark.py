@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import sys
 import uuid
@@ -29,6 +30,10 @@ from qckm.engines.jobs import Job, merge_outcomes, outcome_of, result_of, run_pa
 from qckm.engines.partitions import ColumnChoice, Partitions, columns_beside, select_names
 from qckm.engines.row_jobs import choose_parts
 from qckm.errors import RowsError, SourceError
+from qckm.sketch import SketchOperator, files, group_tables
+from qckm.sketch.grouping import GroupedSketches
+from qckm.sketch.grouping import sketch_by as local_sketch_by
+from qckm.sources.rows import OnBad
 
 _SCHEMA = "part binary"
 _FEATURES = "features"
@@ -66,6 +71,49 @@ class SparkPartitions(Partitions):
         if chosen is None:
             return _merge_tree(parts, shipped, DataFrame.collect)
         return result_of(merge_outcomes(shipped, chosen)) if chosen else b""
+
+
+def sketch_by(
+    operator: SketchOperator, frame: DataFrame, by: Sequence[str], on_bad: OnBad = "error"
+) -> GroupedSketches:
+    """Sketch the groups of a DataFrame: in executors, a table of sketches a partition, which are added up here.
+
+    Parameters
+    ----------
+    operator : SketchOperator
+        With the names of its columns.
+    frame : DataFrame
+    by : sequence of str
+    on_bad : {"error", "skip"}
+
+    Returns
+    -------
+    GroupedSketches
+    """
+    keys, columns = list(by), list(operator.feature_names or ())
+    select_names(frame.columns, [*keys, *columns], None)
+    require_numbers(frame.schema, columns)
+    data = files.dumps(operator.empty())
+    picked = frame.select(*(by_name(name) for name in [*keys, *columns]))
+    parts = picked.mapInArrow(lambda batches: _group(batches, data, keys, on_bad), _SCHEMA)
+    found = GroupedSketches(operator, keys, alone=len(keys) == 1)
+    for row in parts.collect():
+        group_tables.add(found, result_of(bytes(row.part)), "a partition")
+    return found
+
+
+def _group(
+    batches: Iterable[pa.RecordBatch], operator: bytes, keys: list[str], on_bad: OnBad
+) -> Iterator[pa.RecordBatch]:
+    first = next(iter(batches := iter(batches)), None)
+    if first is not None:
+
+        def work() -> bytes:
+            reader = pa.RecordBatchReader.from_batches(first.schema, itertools.chain([first], batches))
+            found = local_sketch_by(files.loads(operator).operator, reader, keys, on_bad=on_bad)
+            return group_tables.dumps(found)
+
+        yield _row(outcome_of(work))
 
 
 def open_partitions(
