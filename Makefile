@@ -89,8 +89,8 @@ test-cortex-m0: $(READY)  ## the sensor's encoder on an emulated Cortex-M0 (inst
 	tests/install-tools.sh cortex-m
 	$(BIN)/python -m pytest -q -rs tests/targets -k cortex-m0
 
-test-targets: $(READY)  ## the same on Cortex-M0, M3, M4, AVR, RISC-V, and as simulated hardware; the core on emulated ARM and s390x
-	tests/install-tools.sh host cpus cortex-m avr riscv verilog
+test-targets: $(READY)  ## the same on Cortex-M0, M3, M4, AVR, RISC-V, and as simulated hardware; the core on emulated ARM and s390x; recipes there and as WebAssembly
+	tests/install-tools.sh host cpus cortex-m avr riscv wasm verilog
 	$(BIN)/python -m pytest -q -rs tests/sensor tests/targets
 
 fuzz: $(READY)  ## read damaged and forged files: INPUTS=60000 in a few minutes, SEED=… as before, ONLY=models NUMBER=… one alone
@@ -128,7 +128,7 @@ $(VENV)/.docs-ready: $(READY)
 	touch $@
 
 docs: $(VENV)/.docs-ready  ## build the site in docs/_build/html, offline, warnings as errors, and check its links and spelling
-	$(BIN)/codespell README.md CHANGELOG.md CONTRIBUTING.md docs experiments benchmarks examples src
+	$(BIN)/codespell --skip '*.ipynb' README.md CHANGELOG.md CONTRIBUTING.md docs experiments benchmarks examples src
 	rm -rf docs/_build docs/gallery docs/tutorials
 	$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build/html
 	$(BIN)/python docs/check_site.py docs/_build/html

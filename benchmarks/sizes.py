@@ -1,4 +1,4 @@
-"""How many bytes does a night take, alone and in a table of a year, and how long is it read and written?"""
+"""How many bytes does a night take, alone and in a table of a year; how long is it read, written and regenerated?"""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ import pyarrow.parquet as pq
 import qckm
 from benchmarks.timing import Row, Rows, seconds
 from qckm import files
+from qckm.operator.codes import RegeneratedCodes
+from qckm.operator.recipe import Recipe
 from qckm.planning.plan import Plan, draw_operator
 from qckm.sketch.old_files import PREAMBLE, layout
 from qckm.sources.opening import open_source
@@ -43,6 +45,12 @@ def rows() -> Rows:
             ):
                 taken = 1000 * statistics.median(seconds(work, time.process_time) for _ in range(51))
                 yield Row(f"{verb} it, {what}", 2.0, taken, "ms", True, "processor time: the disk's own is not counted")
+    for n, m, target in ((10, 2000, 5.0), (784, 10_000, 500.0)):
+        recipe = Recipe(n, m, 5, 3 * n, np.full(n, 900 << 16))
+        taken = 1000 * statistics.median(
+            seconds(lambda r=recipe: RegeneratedCodes.of(r), time.process_time) for _ in range(9)
+        )
+        yield Row(f"make frequencies from a recipe, n = {n}, m = {m}", target, taken, "ms", True)
     yield from _year(kinds)
 
 

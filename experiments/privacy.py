@@ -100,7 +100,7 @@ def trial(name: str, seed: int) -> list[tuple[object, ...]]:
         if kind == "central-scale":
             op = qckm.SketchOperator.draw(n, 500, np.sqrt(n) / 0.65, "balanced-radius", random_state=seed)
         else:
-            op = qckm.SketchOperator.from_ranges([-RANGE] * n, [RANGE] * n, K, random_state=seed)
+            op = qckm.SketchOperator.from_ranges([-RANGE] * n, [RANGE] * n, K, random_state=seed, private=True)
         sketch = qckm.privacy.release(
             op.sketch(X, n_jobs=1), epsilon=epsilon, delta=DELTA, operator_is_public=True,
             ranges=([-RANGE] * n, [RANGE] * n),
@@ -108,7 +108,7 @@ def trial(name: str, seed: int) -> list[tuple[object, ...]]:
     else:
         X = real(kind)[0]
         lower, upper = outwards(X)
-        op = qckm.SketchOperator.from_ranges(lower, upper, K, random_state=seed)
+        op = qckm.SketchOperator.from_ranges(lower, upper, K, random_state=seed, private=True)
         sketch = qckm.privacy.release(op.sketch(X, n_jobs=1), epsilon=epsilon, delta=DELTA)
         others = peers(X, K, lower, upper, epsilon, DELTA, seed)
     judges = X[np.random.default_rng(seed).choice(len(X), min(len(X), N_JUDGES), replace=False)]

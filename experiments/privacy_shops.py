@@ -42,7 +42,7 @@ def trial(name: str, seed: int) -> list[tuple[object, ...]]:
     else:
         X = gaussian_clusters(K, N, POINTS[name], seed)
         lower, upper = np.full(N, -RANGE), np.full(N, RANGE)
-    op = qckm.SketchOperator.from_ranges(lower, upper, K, random_state=seed)
+    op = qckm.SketchOperator.from_ranges(lower, upper, K, random_state=seed, private=True)
     dealt = np.array_split(np.random.default_rng(seed).permutation(len(X)), SHOPS)
     shops = [op.sketch(X[rows], n_jobs=1) for rows in dealt]
     budget = {"epsilon": EPSILON, "delta": DELTA}

@@ -30,7 +30,13 @@ SERIAL_PORTS = {
     "riscv32": "0x10000000",
     "avr": "0",
 }
-WAYS = [("stored", False, False), ("regenerated with hints", True, True), ("regenerated", True, False)]
+# Whether frequencies are regenerated, with hints, of the default law.
+WAYS = {
+    "stored": (False, False, False),
+    "regenerated with hints": (True, True, False),
+    "regenerated": (True, False, False),
+    "of the default law, regenerated": (True, False, True),
+}
 TICK = 1024  # cycles, on AVR
 
 
@@ -43,6 +49,7 @@ class Program:
     m: int | None = None
     regenerate: bool = False
     hints: bool = False
+    integer: bool = False
     period: int = 1  # samples after which it starts over
     bits: float = 0.0  # sent, a sample
     libraries: tuple[str, ...] = ()
@@ -52,10 +59,10 @@ def programs() -> list[Program]:
     """List what is compared."""
     found = [Program("raw int16", "raw.c", bits=16 * N)]
     for m in SIZES:
-        for how, regenerate, hints in WAYS:
+        for how, way in WAYS.items():
             counters = 8 * (36 + 2 * 2 * m) / 65535
-            found.append(Program(f"qckm counters, {how}", "counters.c", m, regenerate, hints, bits=counters))
-            found.append(Program(f"qckm bits, {how}", "bits.c", m, regenerate, hints, bits=2 * m))
+            found.append(Program(f"qckm counters, {how}", "counters.c", m, *way, bits=counters))
+            found.append(Program(f"qckm bits, {how}", "bits.c", m, *way, bits=2 * m))
         sums = 32 * 2 * m / 65535  # as rarely as counters, for a fair comparison
         found.append(Program("exponential, soft float", "exponential.c", m, bits=sums, libraries=("-lm", "-lc")))
     found.append(Program("Lloyd, K = 5, 256 rows kept", "lloyd.c", period=256, bits=8 * 5 * (2 * N + 2) / 256))
@@ -65,7 +72,10 @@ def programs() -> list[Program]:
 def write_headers(program: Program, folder: Path) -> None:
     if program.m is None:
         return
-    op = qckm.SketchOperator.from_seed(N, program.m, scale=2000.0, seed=7, steps=1.0)
+    if program.integer:
+        op = qckm.SketchOperator.draw(N, program.m, 2000.0, "integer-balanced", steps=1.0, random_state=7)
+    else:
+        op = qckm.SketchOperator.from_seed(N, program.m, scale=2000.0, seed=7, steps=1.0)
     op.export_c(folder / "encoder.h", regenerate=program.regenerate, hints=program.hints)
     numbers = ",".join(f"{value:.8e}f" for value in op.frequencies.T.ravel())
     (folder / "frequencies.h").write_text(
@@ -97,6 +107,8 @@ def cost(board: Board, program: Program) -> tuple[int, int, int, float]:
     """Return bytes of flash, of static RAM and of stack, and instructions (on AVR: cycles) a sample."""
     # AVR's timer is coarse, and of 16 bits; qemu's count is exact, and its log long.
     rows = 2 if board.name != "avr" else {None: 64, 64: 16, 256: 16, 1024: 4}[program.m]
+    if program.integer and board.name == "avr":
+        rows = max(1, rows // 4)
     few, many = (1, 1 + rows) if program.period == 1 else (program.period, 2 * program.period)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -113,7 +125,8 @@ def cost(board: Board, program: Program) -> tuple[int, int, int, float]:
                 board.run(build(board, program, folder, few, measure=True), timeout=60)[:4], "little"
             )
             counts = [instructions(board, build(board, program, folder, rows, measure=False)) for rows in (few, many)]
-    return flash, ram, stack, (counts[1] - counts[0]) / (many - few)
+    taken = counts[1] - counts[0]
+    return flash, ram, stack, (taken % (TICK << 16) if board.name == "avr" else taken) / (many - few)
 
 
 def main() -> None:

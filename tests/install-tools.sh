@@ -1,7 +1,7 @@
 #!/bin/sh
 # Install the compilers and emulators that the core and tests need and that are missing: Debian packages, if we may.
 # Where we may not, say so: the tests that need them skip, and say so too.
-#   install-tools.sh compiler|host|cpus|cortex-m|avr|riscv|verilog|peers ...
+#   install-tools.sh compiler|host|cpus|cortex-m|avr|riscv|wasm|verilog|peers ...
 packages=
 need() {  # need PACKAGES COMMAND...: ask for the packages if a command is missing
     wanted=$1
@@ -30,6 +30,10 @@ for target in "$@"; do
         peers)
             [ -n "$(ls /usr/lib/postgresql/*/bin/postgres 2>/dev/null)" ] || packages="$packages postgresql"
             [ -x /usr/sbin/mosquitto ] || packages="$packages mosquitto"
+            ;;
+        wasm)
+            need "clang lld" clang wasm-ld
+            need nodejs node
             ;;
         verilog) need "iverilog yosys" iverilog yosys ;;
         *) echo "install-tools.sh: unknown target $target" >&2; exit 2 ;;

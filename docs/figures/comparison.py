@@ -16,7 +16,7 @@ LARGE = {
     "a merged reservoir, eight sites": ("merged reservoir", "any"),
 }
 SMALL = {
-    '**sketch alone**, `init="sketch"`': ("sketch alone", "any"),
+    "**sketch alone**, `qckm sketch` and `qckm decode`": ("sketch alone", "any"),
     "a sample": ("sample", "any"),
     "a lightweight coreset": ("lightweight coreset", "any"),
     "MiniBatchKMeans, rows shuffled": ("MiniBatchKMeans", "shuffled"),
@@ -47,9 +47,9 @@ def large() -> str:
 
 
 def small() -> str:
-    """Return the table of what keeps the bytes of a sketch, or fewer."""
+    """Return the table of what keeps the bytes that a sketch once had, or fewer."""
     rows = [[title, *(_ratio(runs("small", *how, data)) for data in THREE)] for title, how in SMALL.items()]
-    header = "kept: the sketch's bytes (21 kB; 4.4 kB), or less"
+    header = "kept: 21 kB (skin, walking: 4.4 kB), or less"
     return table([header, *(NAMES.get(data, data) for data in THREE)], rows)
 
 
@@ -72,7 +72,7 @@ def file_order() -> str:
 
 def choice() -> str:
     """Return README's table: what to use, by what may be kept."""
-    few = f"{kept('small', 'sketch alone', 'any', 'skin_segmentation')[:3]} to 21 kB"
+    few, many = (kept("small", "sketch alone", "any", data) for data in ("skin_segmentation", "mnist_spectral"))
     rows = [
         [f"{rows_of('stream')} rows", "**a sample**, and `KMeans`", excess("stream", "sample", form="{:.2f}")],
         [
@@ -86,12 +86,12 @@ def choice() -> str:
             excess("large", "sample", form="{:.2f}"),
         ],
         [
-            f"no rows; a sketch of {few}",
+            f"no rows; a sketch of {few.split()[0]} to {many}",
             "**qckm**: the sketch alone (`sketch`, `decode`)",
             excess("small", "sketch alone"),
         ],
         [
-            f"only rows, as many bytes as the line above: {rows_of('small')}",
+            f"only rows, {rows_of('small')} of them: 4.4 to 21 kB",
             "a sample, and `KMeans`",
             excess("small", "sample"),
         ],

@@ -126,6 +126,12 @@ def octaves(data: str) -> str:
     return f"{mine}, pilot {pilot}"
 
 
+def recipe(law: str) -> str:
+    """Return the mean excess of a law on mnist, skin and walking, in per cent."""
+    values = [f"{100 * value:.1f}" for value in column(_chosen("recipe", (f"law={law}",)), "mean")]
+    return f"{', '.join(values)} %"
+
+
 def demo() -> str:
     """Return the table of `make demo`, from experiments/results/demo.txt, which is what it printed."""
     lines = (ROOT / FOLDER / "demo.txt").read_text().splitlines()

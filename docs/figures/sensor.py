@@ -10,6 +10,7 @@ PROGRAMS = {
     "counters, stored": "qckm counters, stored",
     "counters, regenerated with hints": "qckm counters, regenerated with hints",
     "counters, regenerated": "qckm counters, regenerated",
+    "counters, of the default law, regenerated": "qckm counters, of the default law, regenerated",
     "exponential, soft float": "exponential, soft float",
     "bits, stored": "qckm bits, stored",
     "the reading itself, int16": "raw int16",

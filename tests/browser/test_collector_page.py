@@ -14,11 +14,6 @@ from qckm.collector.simulator import simulate
 FILES = ("style.css", "charts.js", "page.js", "v1/events")
 
 
-class Silent:
-    def say(self, words):
-        pass
-
-
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory):
     """A collector with three days of 30 devices and 4 shops; yields its URL, a token, and what sends more."""
@@ -28,10 +23,10 @@ def fleet(tmp_path_factory):
     token = senders.create_token(db, "reader", ["read"], [], 0)
     db.close()
     with running(folder, settings) as url:
-        simulate(str(folder), url, 30, 4, 3, 0.0, 0, Silent())
+        simulate(str(folder), url, 30, 4, 3, 0.0, 0, str)
 
         def more():
-            simulate(str(folder), url, 30, 0, 0, 1.5, 0, Silent())
+            simulate(str(folder), url, 30, 0, 0, 1.5, 0, str)
 
         until = time.monotonic() + 60
         while len([d for d in call("GET", f"{url}/v1/overview", token)[1]["drifts"] if d["pvalue"] is not None]) < 14:
@@ -83,6 +78,17 @@ def test_new_rows_appear_by_themselves(page, fleet):
     before = page.execute_script("return latest.rows")
     fleet[2]()
     wait_for(page, f"latest.rows > {before}")
+
+
+def test_a_line_that_has_died_is_noticed(page, fleet):
+    """A computer that has slept gets no error: nothing comes any more, that is all."""
+    page.execute_script(
+        "window.real = fetch; fetch = (_, { signal }) => new Promise((_, no) => { signal.onabort = no })"
+    )
+    page.execute_script("patience = 500")
+    wait_for(page, "document.body.className === 'lost'")
+    page.execute_script("fetch = window.real; patience = 15000")
+    wait_for(page, "document.body.className === 'live'", 40)
 
 
 def test_it_is_used_with_the_keyboard(page):

@@ -74,5 +74,6 @@ def test_ranges_that_may_be_misread_are_refused(folder, text, capsys):
 
 def test_ranges_need_k_and_no_scale(folder):
     assert run(["operator", "--ranges", "ranges.json", "-o", "x.qckm"]) == 2
+    assert run(["operator", "rows.csv", "--private", "-k", "2", "-o", "x.qckm"]) == 2
     assert run(["operator", "--ranges", "ranges.json", "-k", "2", "--scale", "1", "-o", "x.qckm"]) == 2
     assert run(["operator", "rows.csv", "--ranges", "ranges.json", "-k", "2", "-o", "x.qckm"]) == 2

@@ -9,7 +9,7 @@ from qckm.collector.counting import count_messages
 from qckm.collector.database import Database
 from qckm.collector.refusals import Reason
 from qckm.collector.settings import DAY, HOUR, Settings
-from qckm.collector.sums import Asked
+from qckm.collector.windows import Asked
 
 
 @pytest.fixture

@@ -199,6 +199,17 @@ def test_sketches_that_cannot_be_added_are_refused(url, tokens):
         assert (status, told["reason"]) == (400, reason)
 
 
+def test_another_operator_is_refused_before_it_is_made(url, tokens, monkeypatch):
+    """A few bytes may be the recipe of 128 MB of frequencies."""
+    drawn = qckm.SketchOperator.draw(n_features=64, n_frequencies=4096, scale=1.0, law="integer-gaussian")
+    data = files.dumps(drawn.empty())
+    assert len(data) < 200
+    del drawn  # files of operators that are held are not made anew
+    monkeypatch.setattr("qckm.operator.recipe.Recipe.frequencies", lambda self: 1 // 0)
+    status, told = call("PUT", f"{url}/v1/parts/berlin/large", tokens["shop"], data)
+    assert (status, told["reason"]) == (400, "another operator")
+
+
 def test_a_sum_of_parts_needs_the_right_to_send_any(url, tokens):
     """Else whoever may send berlin/* could take the names of others' parts, and have those refused."""
     both = OPERATOR.sketch(rows_of(40), part="berlin/x") + OPERATOR.sketch(rows_of(41), part="paris/x")
@@ -247,6 +258,16 @@ def test_a_sender_of_too_many_messages_is_refused_for_a_while(tmp_path):
         assert call("POST", f"{url}/v1/messages", other, sent)[1]["repeated"] == 100
 
 
+def test_a_sender_of_too_many_parts_is_refused_for_a_while(tmp_path):
+    with new_store(tmp_path) as db:
+        shop, other = (senders.create_token(db, name, ["send"], ["*"], 0) for name in ("shop", "other"))
+    data = files.dumps(OPERATOR.sketch(rows_of(0)))
+    with running(tmp_path, Settings(messages_per_second=0.1)) as url:  # one, and none for the ten seconds after it
+        assert call("PUT", f"{url}/v1/parts/a", shop, data)[0] == 201
+        assert call("PUT", f"{url}/v1/parts/b", shop, data)[0] == 429
+        assert call("PUT", f"{url}/v1/parts/b", other, data)[0] == 201
+
+
 def test_a_fault_in_one_request_does_not_fail_the_others(tmp_path, monkeypatch):
     """All that waits is written in one transaction."""
     from qckm.collector import parts
@@ -269,7 +290,7 @@ def test_a_fault_in_one_request_does_not_fail_the_others(tmp_path, monkeypatch):
     assert {(name.split("/")[0], status) for name, status in answers.items()} == {("bad", 503), ("good", 201)}
 
 
-def test_windows_come_as_a_table(url, tokens):
+def test_windows_come_as_a_table(url, tokens, monkeypatch):
     target = f"{url}/v1/parts/berlin/2025-10-01"
     sketch = OPERATOR.sketch(rows_of(5))
     call("PUT", target, tokens["shop"], files.dumps(sketch))
@@ -283,6 +304,9 @@ def test_windows_come_as_a_table(url, tokens):
     assert table["rows"].to_pylist() == [100]
     data = call("GET", f"{url}/v1/windows?{span}&format=arrow", tokens["reader"])[1]
     assert pa.ipc.open_stream(data).read_all().schema == table.schema
+    monkeypatch.setattr("qckm.collector.api._MOST_WINDOWS", 0)
+    status, told = call("GET", f"{url}/v1/windows?{span}&format=arrow", tokens["reader"])
+    assert (status, told["error"][-26:]) == (400, "1: ask for a shorter span.")
 
 
 def test_a_model_and_drift_of_what_is_there(url, tokens):
@@ -298,6 +322,8 @@ def test_a_model_and_drift_of_what_is_there(url, tokens):
     moved = call("GET", f"{url}/v1/drift?k=3&" + span.format("2025-09-03", "2025-09-04"), tokens["reader"])[1]
     assert (same["drifted"], moved["drifted"]) == (False, True)
     assert moved["explanation"]
+    many = call("GET", f"{url}/v1/drift?k=1001&" + span.format("2025-09-03", "2025-09-04"), tokens["reader"])
+    assert (many[0], many[1]["error"]) == (400, "Expected k from 0 to 1000, got 1001.")
     assert call("GET", f"{url}/v1/drift?" + span.format("2025-09-01", "2025-09-02"), tokens["reader"])[0] == 400
 
 
@@ -355,8 +381,26 @@ def test_private_releases_come_out_of_one_budget(url, tokens):
     status, data = release(rho=0.15, group="berlin")
     assert files.loads(data).ledger.rho == pytest.approx(0.45)
     assert release(rho=0.2)[0] == 403
+    assert release(rho=0.01, operator_is_public="no")[0] == 400
     assert release(colour="red")[0] == release(rho="much")[0] == release()[0] == 400
     assert call("POST", f"{url}/v1/releases", tokens["reader"], b"{}")[0] == 403
+
+
+@pytest.mark.parametrize(("method", "path", "status"), [("GET", "/v1/nothing", 404), ("PATCH", "/v1/sketch", 405)])
+def test_what_there_is_not_is_told_as_all_else(url, method, path, status):
+    found, told = call(method, url + path)
+    assert (found, set(told)) == (status, {"error", "reason"})
+
+
+def test_whatever_is_refused_is_counted(url, tokens):
+    def refused():
+        lines = call("GET", f"{url}/metrics", tokens["reader"])[1].decode().splitlines()
+        return sum(float(line.split()[-1]) for line in lines if line.startswith("qckm_refused_total"))
+
+    before = refused()
+    asked = json.dumps({"rho": -1, "operator_is_public": True}).encode()  # refused by what computes it
+    assert call("POST", f"{url}/v1/releases", tokens["admin"], asked)[0] == 400
+    assert refused() == before + 1
 
 
 def test_it_says_how_it_is(url, tokens, devices):

@@ -18,7 +18,7 @@ import pytest
 from collector.fleet import OPERATOR, add_devices, call, free_port, message, new_store, rows_of, running
 from qckm.collector import checking, client, senders, sums
 from qckm.collector.client import Client, Undelivered
-from qckm.collector.sums import Asked
+from qckm.collector.windows import Asked
 from qckm.sketch import files
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "collector"

@@ -5,12 +5,11 @@ import pytest
 from collector.fleet import NOON, OPERATOR, add_devices, arrivals, message, new_store, rows_of
 from qckm.collector import checking, parts, sums, upkeep
 from qckm.collector.counting import count_messages
+from qckm.collector.message_sums import withdraw
 from qckm.collector.parts import Part
 from qckm.collector.refusals import Reason, Refused
 from qckm.collector.settings import DAY, HOUR, Settings
-from qckm.collector.sums import Asked
-from qckm.collector.windows import cell_of_part
-from qckm.collector.withdrawing import withdraw_device, withdraw_group
+from qckm.collector.windows import Asked, cell_of_part
 from qckm.sketch import files
 
 
@@ -172,11 +171,11 @@ def test_a_device_whose_group_has_groups_below_it_is_taken_out_alone(tmp_path):
         sent = b"".join(message(device, 0, rows_of(device.number)) for device in devices)
         with db.writing():
             count_messages(db, arrivals(sent, devices, settings), settings, NOON)
-            assert withdraw_device(db, devices[0].number, Asked(), 2, "admin", NOON).rows == 100
+            assert withdraw(db, Asked(), devices[0].number, "admin", NOON).rows == 100
             assert sums.sketch_of(db, OPERATOR, Asked()).count == 200
-            assert withdraw_group(db, Asked(group="berlin"), "admin", NOON).rows == 200
+            assert withdraw(db, Asked(group="berlin"), None, "admin", NOON).rows == 200
             with pytest.raises(Refused, match="name of a group"):
-                withdraw_group(db, Asked(), "admin", NOON)
+                withdraw(db, Asked(), None, "admin", NOON)
 
 
 def test_a_span_that_cuts_a_window_is_refused(db):

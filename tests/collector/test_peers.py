@@ -16,12 +16,12 @@ from collector.peers import Mosquitto, Postgres, stopping
 from qckm.collector import checking, schema, senders, sums, upkeep
 from qckm.collector.counting import count_messages
 from qckm.collector.database import Database
+from qckm.collector.message_sums import withdraw
 from qckm.collector.mqtt import Broker
 from qckm.collector.refusals import Unavailable
 from qckm.collector.schema import TABLES
 from qckm.collector.settings import DAY
-from qckm.collector.sums import Asked
-from qckm.collector.withdrawing import withdraw_group
+from qckm.collector.windows import Asked
 from qckm.sketch import files
 
 pytestmark = pytest.mark.peer
@@ -153,7 +153,7 @@ def test_what_another_collector_writes_meanwhile_is_not_swept_away(store, work, 
             upkeep.roll_up(db, OPERATOR, DEFAULT, NOON + 20 * DAY)
         else:
             with db.writing():
-                withdrawn = withdraw_group(db, Asked(group="berlin"), "admin", NOON).rows
+                withdrawn = withdraw(db, Asked(group="berlin"), None, "admin", NOON).rows
         for thread in meanwhile.values():
             thread.join(30) if thread.ident else thread.run()
         assert list(checking.check(db)) == []
@@ -183,12 +183,12 @@ def test_a_store_moves_from_sqlite_to_postgresql_and_back(store, tmp_path):
 class Listener:
     """A device's side of the broker: publishes, and hears what became of it."""
 
-    def __init__(self, mosquitto, device):
+    def __init__(self, mosquitto, device, topic="fleet"):
         self.heard = {}
         self.client = paho.Client(CallbackAPIVersion.VERSION2)
         self.client.on_message = self._on_message
         self.client.connect("127.0.0.1", mosquitto.port)
-        self.client.subscribe(f"fleet/acks/{device}", qos=1)
+        self.client.subscribe(f"{topic}/acks/{device}", qos=1)
         self.client.loop_start()
 
     def _on_message(self, client, data, message):
@@ -274,3 +274,17 @@ def test_what_a_stranger_sends_while_the_store_is_away_holds_nobody_up(mosquitto
             assert time.monotonic() < until
             time.sleep(0.1)
     assert len(looks) == 2
+
+
+def test_a_flood_of_strangers_does_not_hold_up_the_others(mosquitto, tmp_path):
+    """Whether a stranger is known by now is asked of the store ten times a second at most: not for each message."""
+    devices, _ = prepared(tmp_path, 1)
+    with running(tmp_path, DEFAULT, broker=Broker.parse(mosquitto.url.replace("fleet", "flood"))):
+        listener = Listener(mosquitto, devices[0].number, "flood")
+        time.sleep(0.5)
+        stranger = replace(devices[0], number=4000)
+        for sequence in range(500):
+            listener.client.publish("flood/messages", message(stranger, sequence, rows_of(0)[:1]), qos=1)
+        listener.client.publish("flood/messages", message(devices[0], 0, rows_of(0)), qos=1)
+        listener.wait(1)  # within 20 seconds
+        listener.close()

@@ -9,13 +9,13 @@ import time
 import pytest
 
 from collector.fleet import OPERATOR, new_store, rows_of
-from qckm.collector import parts
+from qckm.collector import parts, senders
 from qckm.collector.overview import overview
 from qckm.collector.parts import Part
 from qckm.collector.service import Service
-from qckm.collector.settings import DAY, Settings
+from qckm.collector.settings import DAY, HOUR, Settings
 from qckm.collector.watching import watch
-from qckm.collector.windows import cell_of_part
+from qckm.collector.windows import Cell, cell_of_part
 
 
 @pytest.fixture
@@ -84,3 +84,19 @@ def test_a_day_that_differs_from_those_before_is_news_once(tmp_path, hook, clust
     assert news["berlin"]["event"] == "drift"
     if clusters:
         assert any("cluster" in words or "rows are new" in words for words in news[""]["words"])
+
+
+def test_the_page_of_very_many_groups_shows_some_and_counts_all(tmp_path):
+    now = int(time.time())
+    with new_store(tmp_path) as db:
+        senders.create_devices(db, [f"hall-{i}/press" for i in range(300)], None, None, now)
+        for number in range(12):
+            cell, sketch = Cell(f"hall-{number}", now - now % HOUR, HOUR), OPERATOR.sketch(rows_of(number, 10 + number))
+            with db.writing():
+                parts.put(db, Part.of(f"hall-{number}/part", cell, sketch, "shop"), now)
+        told = overview(db, OPERATOR, Settings())
+    assert (told["totals"]["groups"], told["totals"]["devices"], len(told["groups"])) == (300, 300, 200)
+    assert "hall-0" not in {group["name"] for group in told["groups"]}  # heard of last
+    (hour,) = told["hours"]
+    assert set(hour["rows"]) == {*(f"hall-{number}" for number in range(5, 12)), "5 others"}
+    assert hour["rows"]["5 others"] == 10 + 11 + 12 + 13 + 14

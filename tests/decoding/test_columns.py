@@ -22,7 +22,7 @@ def rows(count=5000, seed=0, centers=CENTERS):
 
 def operator(m=60):
     """Return an operator for such rows."""
-    return qckm.SketchOperator.draw(3, m, scale=2.0, random_state=0)
+    return qckm.SketchOperator.draw(3, m, 2.0, "gaussian", random_state=0)
 
 
 def mean_and_variance(points, weights):

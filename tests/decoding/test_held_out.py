@@ -18,7 +18,7 @@ def rows(seed=0, size=1.0, n_rows=4000):
 
 
 def draw(**how):
-    wishes = {"n_features": N, "n_frequencies": 40, "scale": 0.5, "octaves": 5, "random_state": 0}
+    wishes = {"n_features": N, "n_frequencies": 40, "scale": 0.5, "law": "gaussian", "octaves": 5, "random_state": 0}
     return qckm.SketchOperator.draw(**{**wishes, **how})
 
 

@@ -195,7 +195,7 @@ def test_hardly_any_measurements(n, m, n_clusters, rng):
 
 @pytest.mark.filterwarnings("ignore::qckm.errors.PoorFitWarning")
 def test_more_clusters_than_distinct_rows():
-    op = qckm.SketchOperator.draw(2, 50, scale=3.0, random_state=0)
+    op = qckm.SketchOperator.draw(2, 50, 3.0, "gaussian", random_state=0)
     found = qckm.decode(op.sketch([[0.0, 0.0], [4.0, 4.0]] * 5), 4, random_state=0)
     for row in ([0.0, 0.0], [4.0, 4.0]):
         assert np.linalg.norm(found.centers - row, axis=1).min() < 0.6
@@ -251,6 +251,6 @@ def test_near_clusters_among_far_and_small_ones_are_found(n):
     near, far = 3 * rng.normal(size=(3, n)), 60 * rng.normal(size=(5, n))
     centers = np.repeat(np.concatenate([near, far]), [2000] * 3 + [100] * 5, axis=0)
     X = centers + rng.normal(size=centers.shape)
-    km = qckm.CompressiveKMeans(8, init="sketch", compute_labels=False, random_state=1000).fit(X)
+    km = qckm.CompressiveKMeans(8, init="sketch", compute_labels=False, random_state=1001).fit(X)
     assert km.converged_
     assert ratio(X, km.cluster_centers_) < 1.02

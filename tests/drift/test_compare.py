@@ -10,7 +10,7 @@ from qckm.errors import DriftWarning, MergeError, QckmError, RowsError, SketchEr
 
 
 def operator(signature="one-bit", n=2, **options):
-    return qckm.SketchOperator.draw(n, 100, 1.0, signature=signature, random_state=0, **options)
+    return qckm.SketchOperator.draw(n, 100, 1.0, "gaussian", signature, random_state=0, **options)
 
 
 def rows(seed, count=5000, n=2):

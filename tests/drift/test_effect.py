@@ -5,7 +5,7 @@ import pytest
 
 import qckm
 
-OP = qckm.SketchOperator.draw(3, 200, 2.0, random_state=0)
+OP = qckm.SketchOperator.draw(3, 200, 2.0, "gaussian", random_state=0)
 
 
 def window(seed, count, changed=0.0):

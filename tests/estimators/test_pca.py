@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import qckm
 from qckm.errors import DecodeError, PoorFitWarning, RowsError, SaturationWarning
+from qckm.kernels.reference import code_rows
 
 
 def rows_of(count=8000, n=6, seed=0):
@@ -107,3 +108,18 @@ def test_more_components_than_columns_are_refused():
 def test_one_row_has_no_variance():
     with pytest.raises(DecodeError, match=r"one row .* has no variance"):
         qckm.CompressivePCA(random_state=0).fit(np.ones((1, 3)))
+
+
+def test_columns_are_standardised_after_the_fact():
+    X = np.random.default_rng(0).normal(size=(3000, 4)) @ np.diag([1.0, 10.0, 100.0, 0.5]) + [[1], [2]] * 1500
+    sketch = qckm.CompressivePCA(2, random_state=0).fit(X).sketch_
+    found = qckm.CompressivePCA(2, standardize=True).fit_sketch(sketch)
+    codes = code_rows(X, sketch.operator.steps, sketch.operator.origin)[0] * sketch.operator.steps
+    deviations = codes.std(axis=0, ddof=1)
+    expected = PCA(2).fit(codes / deviations)
+    np.testing.assert_allclose(found.deviations_, deviations)
+    np.testing.assert_allclose(found.explained_variance_, expected.explained_variance_)
+    np.testing.assert_allclose(found.explained_variance_ratio_, expected.explained_variance_ratio_)
+    np.testing.assert_allclose(np.abs((found.components_ * expected.components_).sum(axis=1)), 1)
+    whole = qckm.CompressivePCA(4, standardize=True).fit_sketch(sketch)
+    np.testing.assert_allclose(whole.inverse_transform(whole.transform(X)), X)

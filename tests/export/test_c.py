@@ -31,9 +31,11 @@ def run_c(folder, header, body):
     return subprocess.run(["./main"], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
+@pytest.mark.parametrize("make", ["seeded", "integer"])
 @pytest.mark.parametrize("regenerate", [False, True])
-def test_a_header_needs_no_library_and_no_float(regenerate):
-    text = render_c(operator(), regenerate=regenerate)
+def test_a_header_needs_no_library_and_no_float(regenerate, make):
+    op = operator() if make == "seeded" else qckm.SketchOperator.draw(3, 20, 900.0, steps=1.0, random_state=1)
+    text = render_c(op, regenerate=regenerate)
     assert set(re.findall(r"#include <(.*)>", text)) == {"stddef.h", "stdint.h", "avr/pgmspace.h"}
     code = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     assert not re.search(r"\b(float|double|malloc|printf|memcpy)\b", code)
@@ -109,7 +111,7 @@ def test_the_reference_of_devices_is_what_encode_gives():
         (operator(signature="exponential"), {}, "one-bit"),
         (operator(origin=1e6), {}, "origin of feature 0"),
         (qckm.SketchOperator.draw(200, 10, 1.0, frequencies="structured", random_state=0), {}, "dense"),
-        (qckm.SketchOperator.draw(2, 10, 1.0, random_state=0), {"regenerate": True}, "law='seeded'"),
+        (qckm.SketchOperator.draw(2, 10, 1.0, "gaussian", random_state=0), {"regenerate": True}, "an integer law"),
         (replace(operator(), law="seeded 2"), {"regenerate": True}, "other frequencies"),
         (qckm.SketchOperator.from_seed(1, 300_000, 1.0, 0), {}, "fewer frequencies"),
     ],

@@ -7,7 +7,21 @@ import numpy as np
 from make_v1 import ROWS, operator, ramp, structured
 from make_v2 import LEDGER
 
+import qckm
+
 HERE = Path(__file__).parent
+# Operators of a few bytes: of unlike gains, of three octaves, without dither.
+RECIPES = {
+    "units": {"units": [1.0, 3.0], "feature_names": ["a", "größe"]},
+    "octaves": {"octaves": 3, "law": "integer-concentrated"},
+    "exponential": {"signature": "exponential", "law": "integer-gaussian"},
+}
+
+
+def recipe(**how):
+    """Return an operator whose frequencies are made from a recipe."""
+    wishes = {"n_features": 2, "n_frequencies": 5, "scale": 1.0, "law": "integer-balanced", "random_state": 3}
+    return qckm.SketchOperator.draw(**{**wishes, **how})
 
 
 def sketches():
@@ -33,6 +47,7 @@ def sketches():
         "v3-parts": (
             one_bit.sketch(ROWS[:3], part="berlin/2026-11-16") + one_bit.sketch(ROWS[3:], part="größe")
         ).without_products(),
+        **{f"v3-recipe-{name}": recipe(**how).sketch(ROWS) for name, how in RECIPES.items()},
         "v3-products": one_bit.sketch(ROWS, [1, 2, 3, 2**39]),
     }
 

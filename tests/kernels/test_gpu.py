@@ -1,11 +1,19 @@
 """The GPU's kernels on a GPU: the same integers. Skipped where there is none (make test-gpu)."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from gpu_cases import difference
 
 import qckm
+from golden.twenty_operators import DIGEST, digest_of, twenty_operators
 from qckm.errors import OperatorError, RowsError
+from qckm.export.as_c import render_recipe
+from qckm.export.rendering import read_source
+from qckm.kernels.cuda import modules
+from qckm.operator.codes import InlineCodes
+from qckm.operator.structured import StructuredCodes, block_size, unpack_signs
 from qckm.sketch import files
 
 cupy = pytest.importorskip("cupy", reason="no CuPy")
@@ -128,3 +136,72 @@ def test_the_nearest_centroids_are_those_of_the_cpu(rows):
         found, distances = nearest_on_gpu(there, centers)
         assert np.array_equal(found.get(), labels)
         assert np.allclose(distances.get(), squares)
+
+
+RECIPE = """
+#define QCKM_FLASH
+#define QCKM_READ_16(address) (*(address))
+#define QCKM_READ_32(address) (*(address))
+#define INT64_C(x) x##ll
+typedef unsigned short uint16_t;
+typedef unsigned long long uint64_t;
+typedef long long int64_t;
+"""
+MAKE = """
+extern "C" __global__ void make(short *codes, int *dither)
+{
+    const size_t j = blockIdx.x * blockDim.x + threadIdx.x;
+    if (j < QCKM_FREQUENCIES) {
+        int16_t frequency[QCKM_FEATURES];
+        qckm_make(j, frequency);
+        for (size_t k = 0; k < QCKM_FEATURES; k++) {
+            codes[k * QCKM_FREQUENCIES + j] = frequency[k];
+        }
+        dither[j] = (int)qckm_dither_of(j);
+    }
+}
+
+extern "C" __global__ void make_structured(unsigned *signs, int *radii, int *dither)
+{
+    const size_t j = blockIdx.x * blockDim.x + threadIdx.x;
+    if (j < QCKM_FREQUENCIES) {
+        uint32_t words[4];
+        qckm_words(words, 0, j);
+        radii[j] = max(1, (int)(((uint64_t)qckm_norm(words[0]) * QCKM_GAIN_OF(0) + (1ull << 31)) >> 32));
+        dither[j] = (int)qckm_dither_of(j);
+    }
+    if (j < 3 * QCKM_BLOCKS * QCKM_PARTS) {
+        const uint32_t block = (uint32_t)(j / QCKM_PARTS / 3), diagonal = (uint32_t)(j / QCKM_PARTS % 3);
+        uint32_t words[4] = {(uint32_t)(j % QCKM_PARTS), block, diagonal, 1};
+        qckm_philox(words);
+        for (int w = 0; w < 4; w++) {
+            signs[4 * j + w] = words[w];
+        }
+    }
+}
+"""
+
+
+def made_on_the_gpu(operator):
+    """Return an operator with frequencies and dither that the exported C, as CUDA, has made from its recipe."""
+    recipe, size = operator.codes.recipe, block_size(operator.n_features)
+    blocks, parts = -(-recipe.m // size), size // 128
+    sizes = {"FEATURES": recipe.n, "FREQUENCIES": recipe.m, "BLOCKS": blocks, "PARTS": parts}
+    text = read_source("kernels", "core", "arithmetic.h").replace("#include <stdint.h>", modules._TYPES)
+    text += RECIPE + "".join(f"#define QCKM_{name} {value}u\n" for name, value in sizes.items()) + render_recipe(recipe)
+    text = text.replace("static inline", "static __device__ inline").replace("static const", "static __device__ const")
+    module, threads = cupy.RawModule(code=text + MAKE, options=("-std=c++17",)), 128
+    count = max(recipe.m, 3 * blocks * parts)
+    grid, dither = (-(-count // threads),), cupy.zeros(recipe.m, np.int32)
+    if recipe.factors is None:
+        codes = cupy.zeros(operator.codes.shape, np.int16)
+        module.get_function("make")(grid, (threads,), (codes, dither))
+        return replace(operator, codes=InlineCodes(codes.get(), dither.get()))
+    signs, radii = cupy.zeros((blocks, 3, size // 32), np.uint32), cupy.zeros(recipe.m, np.int32)
+    module.get_function("make_structured")(grid, (threads,), (signs, radii, dither))
+    structured = StructuredCodes(unpack_signs(signs.get().view(np.uint8)), recipe.factors, radii.get())
+    return replace(operator, codes=InlineCodes(structured, dither.get()))
+
+
+def test_frequencies_made_from_recipes_on_the_gpu_have_the_digest_of_all_machines():
+    assert digest_of([made_on_the_gpu(operator) for operator in twenty_operators()]) == DIGEST

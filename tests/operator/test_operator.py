@@ -114,7 +114,7 @@ def test_the_fingerprint_depends_on_all_that_bits_depend_on():
     ]
     assert len({op.fingerprint for op in ops}) == len(ops)
     assert len({hash(op) for op in ops}) == len(ops)
-    assert draw(law="gaussian").fingerprint == draw(origin=[-0.0, 0.0, 0.0]).fingerprint
+    assert draw(law="integer-gaussian").fingerprint == draw(origin=[-0.0, 0.0, 0.0]).fingerprint
 
 
 def test_an_operator_cannot_be_changed():
@@ -212,7 +212,8 @@ def test_bad_values_are_named_by_row_and_column(bad, name, verb, rng):
         ({"units": [1.0, 2.0]}, "shape"),
         ({"origin": [np.nan, 0, 0]}, "finite origin"),
         ({"steps": 0.3}, "powers of two"),
-        ({"steps": 1.0}, "Use a smaller step"),
+        ({"steps": 1.0}, "use smaller steps"),
+        ({"steps": 1.0, "law": "gaussian"}, "Use a smaller step"),
         ({"steps": -1.0}, "powers of two"),
         ({"extent": -1.0}, "extent >= 0"),
         ({"frequencies": "sparse"}, "'auto', 'dense' or 'structured'"),

@@ -24,6 +24,14 @@ def test_octaves_begin_with_clusters_that_fill_the_ranges():
     assert op.octave(4).scale == pytest.approx(op.octave(0).scale / 16)
 
 
+def test_sketches_that_are_to_be_private_have_fewer_frequencies():
+    alone, private = (
+        qckm.SketchOperator.from_ranges([0, 0], [1, 1], 10, random_state=0, private=private).n_frequencies
+        for private in (False, True)
+    )
+    assert (alone, private) == (4 * 400, 4 * 100)  # of four octaves
+
+
 def test_units_of_ranges_count_columns_alike():
     wide = qckm.SketchOperator.from_ranges([0, 0], [1, 1000], 3, units=[1, 1000], random_state=0)
     assert wide.frequencies.std(axis=1) * [1, 1000] == pytest.approx(np.full(2, wide.frequencies[0].std()), rel=0.2)

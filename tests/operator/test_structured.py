@@ -96,6 +96,8 @@ def test_refused_with_a_reason():
     with pytest.raises(OperatorError, match="handful of features"):
         draw(n=1)
     with pytest.raises(OperatorError, match="half around"):
+        draw(steps=8.0, law="gaussian")
+    with pytest.raises(OperatorError, match="smaller steps"):
         draw(steps=8.0)
     with pytest.raises(OperatorError, match="signs"):
         StructuredCodes(np.ones((1, 3, 64), np.int8), np.ones(3, np.int32), np.ones(4, np.int32))

@@ -121,7 +121,7 @@ def test_of_a_pipe_the_first_rows_are_the_pilot_and_that_is_said():
     planned = draw_operator(source, Plan(n_clusters=3), want_hints=True)
     assert planned.words[-1].startswith("the scale is that of the first 5000 rows of the pipe")
     assert planned.hints.rows.max() < 1e5
-    assert planned.operator.law == "gaussian"  # wider norms forgive rows of one kind
+    assert planned.operator.law == "integer-gaussian"  # wider norms forgive rows of one kind
     assert sum(len(batch.rows) for batch in source.batches()) == len(X)  # none is lost
     assert draw_operator(open_source(X), Plan(n_clusters=3)).words == ()
 

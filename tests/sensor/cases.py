@@ -63,8 +63,9 @@ def random_cases(n_cases: int, rows: int, seed: int, most_features: int = 12, mo
         if number % 2:
             operator = qckm.SketchOperator.from_seed(n, m, seed=int(rng.integers(2**32)), **wishes)
         else:
-            operator = qckm.SketchOperator.draw(n, m, law="concentrated-radius", random_state=rng, **wishes)
-        regenerate = number % 2 == 1 and number % 8 != 7
+            law = "integer-balanced" if number % 4 else "concentrated-radius"
+            operator = qckm.SketchOperator.draw(n, m, law=law, random_state=rng, **wishes)
+        regenerate = number % 4 != 0 and number % 8 != 7
         readings = random_readings(rng, origin, rows)
         cases.append(
             Case(f"case{number}", operator, regenerate, 32 if number % 5 == 4 else 16, number % 8 < 4, readings)

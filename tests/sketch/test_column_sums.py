@@ -105,7 +105,7 @@ def test_files_and_octaves_have_them():
 
 
 def test_rows_that_were_never_added_are_not_forgotten():
-    op = operator(1)
+    op = qckm.SketchOperator.draw(1, 100, scale=0.5, random_state=0)
     low, high = op.sketch([[0.0], [2.0]]), op.sketch([[1.0]])
     with pytest.raises(MergeError, match="never added"):
         low - high

@@ -15,7 +15,7 @@ from qckm.sketch import files, sections
 
 @pytest.fixture
 def sketch(rng):
-    op = qckm.SketchOperator.draw(3, 10, scale=1.0, random_state=0, feature_names=["a", "b", "c"])
+    op = qckm.SketchOperator.draw(3, 10, 1.0, "gaussian", random_state=0, feature_names=["a", "b", "c"])
     return op.sketch(rng.normal(size=(20, 3)))
 
 

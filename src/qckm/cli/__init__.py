@@ -28,6 +28,7 @@ VERBS = {
     "drift": "Test whether windows are alike, and show what has changed.",
     "calibrate": "Weigh a sample so that it represents all the rows of a sketch.",
     "predict": "Label rows with their nearest centroid.",
+    "project": "Turn many columns into a few principal components, before sketching.",
     "encode": "Turn rows into the bits that a sensor would send.",
     "export-c": "Write an operator as C, for a sensor.",
     "pool": "Make a sketch of such bits, or of a sensor's messages.",

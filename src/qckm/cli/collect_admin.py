@@ -13,13 +13,13 @@ import click
 from qckm.cli.console import Console, console_options, show
 from qckm.cli.outputs import write_bytes
 from qckm.cli.paths import Input, Output
-from qckm.collector import checking, parts, schema, senders, withdrawing
+from qckm.collector import checking, message_sums, parts, schema, senders
 from qckm.collector.database import Database, require_store
-from qckm.collector.sums import Asked
-from qckm.collector.windows import show_time
-from qckm.collector.withdrawing import Withdrawal
+from qckm.collector.message_sums import Withdrawal
+from qckm.collector.windows import Asked, show_time
 from qckm.errors import CollectorError
 from qckm.sensor.signed import KEY_BYTES
+from qckm.sources.remote import public_name
 
 DEFAULT_STORE = "collector"
 store_option = click.option(
@@ -76,8 +76,7 @@ def list_tokens(store: str, console: Console) -> None:
     """List tokens, without their secrets."""
     columns = ("id", "name", "rights", "parts", "created", "revoked")
     with _opened(store) as db:
-        rows = db.rows(f"SELECT {', '.join(columns)} FROM tokens ORDER BY created, id")
-    _show_rows(columns, rows, console)
+        _show_rows(columns, db.dicts("tokens", columns, "ORDER BY created, id"), console)
 
 
 @token.command("revoke")
@@ -149,8 +148,7 @@ def list_devices(store: str, console: Console) -> None:
     """List devices, without their keys."""
     columns = ("number", "name", "last_seen", "messages", "rows", "repeated", "revoked")
     with _opened(store) as db:
-        rows = db.rows(f"SELECT {', '.join(columns)} FROM devices ORDER BY number")
-    _show_rows(columns, rows, console)
+        _show_rows(columns, db.dicts("devices", columns, "ORDER BY number"), console)
 
 
 @device.command("revoke")
@@ -195,12 +193,7 @@ def withdraw(
         if part is not None:
             done = Withdrawal(parts.withdraw(db, part, schema.load_operator(db), "command line", now), 1, ())
         else:
-            asked = Asked.parse(begin, end, group)
-            if device is not None:
-                depth = int(schema.meta(db, "group_depth") or 1)
-                done = withdrawing.withdraw_device(db, device, asked, depth, "command line", now)
-            else:
-                done = withdrawing.withdraw_group(db, asked, "command line", now)
+            done = message_sums.withdraw(db, Asked.parse(begin, end, group), device, "command line", now)
     for window in done.untouched:
         console.say(f"{window}: only touched, and left as it is")
     console.say(f"{done.rows:,} rows taken out")
@@ -216,7 +209,7 @@ def check(store: str, console: Console) -> int:
         found = list(checking.check(db))
     for words in found:
         show(words)
-    console.say(f"{store}: {len(found)} difference(s)" if found else f"{store}: all sums are right")
+    console.say(f"{public_name(store)}: " + (f"{len(found)} difference(s)" if found else "all sums are right"))
     console.print_facts({"differences": found})
     return int(bool(found))
 
@@ -240,7 +233,7 @@ def restore(file: str, store: str, console: Console) -> None:
     """Copy a backup, or any store, to a new one: also from SQLite to PostgreSQL, when one machine is not enough."""
     with _opened(file) as source, Database(store) as target:
         copied = schema.copy_store(source, target)
-    console.say(f"{store}: {copied:,} rows")
+    console.say(f"{public_name(store)}: {copied:,} rows")
 
 
 @click.command("simulate")
@@ -260,26 +253,23 @@ def simulate(
 
     require_store(store)
     forever = float("inf") if seconds is None else seconds
-    rows = simulator.simulate(store, url, devices, shops, days, forever, seed, console)
+    rows = simulator.simulate(store, url, devices, shops, days, forever, seed, console.say)
     console.say(f"{rows:,} rows sent")
     console.print_facts({"rows": rows})
 
 
-def _show_rows(columns: tuple[str, ...], rows: list[tuple[Any, ...]], console: Console) -> None:
+def _show_rows(columns: tuple[str, ...], rows: list[dict[str, Any]], console: Console) -> None:
     """Show a table to people, or as JSON."""
-    console.print_facts({"rows": [dict(zip(columns, row, strict=True)) for row in rows]})
+    console.print_facts({"rows": rows})
     if console.json:
         return
-    times = {columns.index(name) for name in ("created", "revoked", "last_seen") if name in columns}
+    times = {"created", "revoked", "last_seen"}
     texts = [
-        [
-            show_time(value) if at in times and value else "" if value is None else str(value)
-            for at, value in enumerate(row)
-        ]
+        ["" if row[name] is None else show_time(row[name]) if name in times else str(row[name]) for name in columns]
         for row in rows
     ]
     widths = [max(map(len, column)) for column in zip(columns, *texts, strict=True)]
-    for line in (list(columns), *texts):
+    for line in (columns, *texts):
         show("  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip())
 
 

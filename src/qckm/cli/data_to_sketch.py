@@ -16,7 +16,7 @@ from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.progress import Progress, cluster_progress
 from qckm.cli.sketch_io import load_operator
 from qckm.cli.stopping import saving
-from qckm.cli.summaries import data_bytes, operator_facts
+from qckm.cli.summaries import data_bytes, operator_facts, say_of_size
 from qckm.common import atomic
 from qckm.decoding.decode import Hints
 from qckm.decoding.room import require_room
@@ -135,6 +135,7 @@ def sketch_data(
     if want_hints:
         require_room(planned.operator.n_features, planned.operator.n_frequencies // planned.operator.octaves)
     if start is None:
+        say_of_size(planned.operator, source, want_hints, console)
         start = State(planned.operator.empty())
     ready = time.perf_counter()
     save = _saver(path, source, options, task)
@@ -327,7 +328,7 @@ def _options(task: SketchTask, operator: SketchOperator | None) -> dict[str, obj
         "dtype": task.dtype,
         "on_bad": task.on_bad,
         "operator": None if operator is None else operator.fingerprint,
-        **(asdict(task.plan) if operator is None else {}),
+        **({name: value for name, value in asdict(task.plan).items() if name != "alone"} if operator is None else {}),
     }
 
 

@@ -30,7 +30,7 @@ HINTS: dict[Topic, str] = {
     "operator": "`qckm operator DATA -k {k} -o operator.qckm` draws one; all of `qckm sketch --operator` use it",
     "output": "-o names the output",
     "parts": "--no-parts, of `qckm merge` and `qckm subtract`, neither checks nor keeps names",
-    "public operator": "`qckm operator --ranges FILE` makes one of public knowledge; or --operator-is-public",
+    "public operator": "`qckm operator --ranges FILE --private` makes one of public knowledge; or --operator-is-public",
     "rows": "`qckm sketch {path} -k {k} -o {stem}.qckm` makes a sketch of rows",
     "sketch": "`qckm decode {path} -k {k} -o model.json` makes a model of it, `qckm info {path}` shows what is in it",
     "standardize": "--standardize, where the operator is made",

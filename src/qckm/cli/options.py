@@ -267,7 +267,7 @@ plan_options = _chain(
         "--frequencies",
         "n_frequencies",
         type=Whole(min=1),
-        help="How many. [default: 5·columns·K, at least 100]",
+        help="How many. [default: 20·columns·K where the sketch is decoded alone, else 5·columns·K; at least 100]",
     ),
     click.option("--signature", type=click.Choice(list(SIGNATURES)), default="one-bit", show_default=True),
     click.option(

@@ -125,13 +125,21 @@ def summary(fitted: Clustering | FittedMixture, operator: SketchOperator, count:
     """Return what was found, in lines: of what, whether it is reliable, and how large the error is."""
     of = columns_in_words(operator.feature_names, operator.n_features)
     what = "centroid" if isinstance(fitted, Clustering) else "Gaussian"
-    words = f"{verdict(fitted)}; {fitted.explained:.1%} of the sketch explained"
-    if isinstance(fitted, Clustering) and fitted.inertia is not None and fitted.inertia_error is not None:
-        words += f"; sum of squared distances (SSE) about {fitted.inertia:.4g} ± {fitted.inertia_error:.1g}"
+    words = f"{verdict(fitted)}; {max(fitted.explained, 0.0):.1%} of the sketch explained"
+    if isinstance(fitted, Clustering):
+        words += _sse_in_words(fitted)
     return [
         f"{counted(len(fitted.weights), what)} of {counted(count, 'row')}, {of}, decoded in {format_duration(seconds)}",
         words,
     ]
+
+
+def _sse_in_words(found: Clustering) -> str:
+    """Return the sum of squared distances, where it is known to a digit or so."""
+    total, error = found.inertia, found.inertia_error
+    if total is None or error is None or not total > 2 * error:
+        return ""
+    return f"; sum of squared distances (SSE) {f'about {total:.4g} ± {error:.1g}' if error else f'{total:.4g}'}"
 
 
 def say_found(

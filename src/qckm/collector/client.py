@@ -40,21 +40,11 @@ class Undelivered(CollectorError):
 
 @dataclass(frozen=True)
 class Client:
-    """A collector, as its senders and readers see it.
+    """A collector, as its senders and readers see it."""
 
-    Parameters
-    ----------
-    url : str
-        `https://collector.example:8321`.
-    token : str, optional
-        By default that of the environment, QCKM_TOKEN.
-    tries : int
-        How often a request is made before it is given up, with longer and longer waits between.
-    """
-
-    url: str
-    token: str | None = None
-    tries: int = 6
+    url: str  # https://collector.example:8321
+    token: str | None = None  # by default that of the environment, QCKM_TOKEN
+    tries: int = 6  # before a request is given up, with longer and longer waits between
 
     def put_part(self, part: str, data: bytes, replace: bool = False, at: str | None = None) -> dict[str, Any]:
         """Send a sketch; return what the collector said when it was on its disk."""

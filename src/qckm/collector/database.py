@@ -107,6 +107,11 @@ class Database:
         found: Row | None = self._run(sql, values).fetchone()
         return found
 
+    def dicts(self, table: str, columns: Sequence[str], rest: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
+        """Return some columns of a table by their names; the rest of the query says which rows."""
+        rows = self.rows(f"SELECT {', '.join(columns)} FROM {table} {rest}", values)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
     def execute(self, sql: str, values: Sequence[Any] = ()) -> int:
         """Change something; return how many rows were changed."""
         return int(self._run(sql, values).rowcount)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import sys
 import tempfile
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from qckm.collector.refusals import Reason, Refused
-from qckm.sketch import Sketch, files
+from qckm.sketch import Sketch
 
 _SECONDS = 600
 _MOST_WAITING = 8
@@ -34,13 +33,16 @@ class Decoder:
         del model["facts"]["inputs"]  # a file that nobody will find
         return json.dumps(model).encode()
 
-    async def drift(self, before: Sketch, after: Sketch, level: float, model: bytes | None = None) -> dict[str, Any]:
+    async def drift(
+        self, before: Sketch, after: Sketch, level: float, effect: float, model: bytes | None = None
+    ) -> dict[str, Any]:
         """Return how the rows of two sketches differ; with a model, by its clusters."""
         with tempfile.TemporaryDirectory() as folder:
             paths = [Path(folder) / "before.qckm", Path(folder) / "after.qckm"]
             for path, sketch in zip(paths, (before, after), strict=True):
                 sketch.save(path)
-            words = ["drift", *map(str, paths), "--level", str(level), "--json", "--quiet"]
+            words = ["drift", *map(str, paths), "--level", str(level), "--min-effect", str(effect)]
+            words += ["--json", "--quiet"]
             if model is not None:
                 (Path(folder) / "model.json").write_bytes(model)
                 words += ["--model", str(Path(folder) / "model.json")]
@@ -70,8 +72,3 @@ class Decoder:
         if child.returncode not in allowed:
             raise Refused(Reason.BAD_REQUEST, err.decode("utf-8", "replace").strip()[-500:] or "It could not be done.")
         return out
-
-
-def model_key(sketch: Sketch, clusters: int) -> str:
-    """Return what a model is kept under: the same sums and K give the same model."""
-    return f"{hashlib.sha256(files.dumps(sketch)).hexdigest()}-{clusters}"

@@ -65,21 +65,19 @@ class Committer:
             raise Unavailable(f"{self.waiting_messages} messages wait to be written: come again in a moment.")
         self.waiting_messages += len(arrivals)
         try:
-            outcomes: list[Outcome] = await self._submit(_Waiting(self._future(), arrivals))
+            outcomes: list[Outcome] = await self._submit(arrivals)
         finally:
             self.waiting_messages -= len(arrivals)
         return outcomes
 
     async def do(self, job: Callable[[Database], Any], key: str = "") -> Any:
         """Do something within a transaction; return its result when it is on the disk."""
-        return await self._submit(_Waiting(self._future(), (), job, key))
+        return await self._submit((), job, key)
 
-    def _future(self) -> asyncio.Future[Any]:
-        return asyncio.get_running_loop().create_future()
-
-    async def _submit(self, waiting: _Waiting) -> Any:
+    async def _submit(self, *what: Any) -> Any:
         if self._stopping:
             raise Unavailable("The collector is stopping: come again in a moment.")
+        waiting = _Waiting(asyncio.get_running_loop().create_future(), *what)
         self._queue.append(waiting)
         self._wake.set()
         return await waiting.done
@@ -109,25 +107,27 @@ class Committer:
                     waiting.done.set_result(result)
 
     def _write(self, batch: list[_Waiting]) -> list[Any]:
-        """Write all of it in one transaction; a job that is refused changes nothing, and does not stop the others."""
-        results: dict[int, Any] = {}
+        """Write all of it in one transaction."""
         arrivals = [arrival for waiting in batch for arrival in waiting.arrivals]
         with self._db.writing() as db:
-            if arrivals:
-                outcomes = iter(count_messages(db, arrivals, self.settings, int(time.time())))
-                for waiting in batch:
-                    if waiting.job is None:
-                        results[id(waiting)] = [next(outcomes) for _ in waiting.arrivals]
-            for waiting in sorted(batch, key=lambda waiting: waiting.key):
-                if waiting.job is not None:
-                    try:
-                        with db.nested():
-                            results[id(waiting)] = waiting.job(db)
-                    except Unavailable:
-                        raise
-                    except QckmError as error:
-                        results[id(waiting)] = error
-                    except Exception:  # of one job: the others must not wait for it to be understood
-                        log.exception("a fault in a job")
-                        results[id(waiting)] = Unavailable(_FAULT)
-        return [results.get(id(waiting), []) for waiting in batch]
+            outcomes = iter(count_messages(db, arrivals, self.settings, int(time.time())) if arrivals else ())
+            results: list[Any] = [[next(outcomes) for _ in waiting.arrivals] for waiting in batch]
+            for at in sorted(range(len(batch)), key=lambda at: batch[at].key):
+                job = batch[at].job
+                if job is not None:
+                    results[at] = _do(db, job)
+        return results
+
+
+def _do(db: Database, job: Callable[[Database], Any]) -> Any:
+    """Return a job's result, or its error: one that is refused changes nothing, and does not stop the others."""
+    try:
+        with db.nested():
+            return job(db)
+    except Unavailable:
+        raise
+    except QckmError as error:
+        return error
+    except Exception:  # of one job: the others must not wait for it to be understood
+        log.exception("a fault in a job")
+        return Unavailable(_FAULT)

@@ -1,15 +1,19 @@
-"""Sums of messages as the store keeps them. As numbers each is one vector: its counts, then its M sums."""
+"""Sums of messages as the store keeps them, and what is taken out of them. Each is a vector: counts, then M sums."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from qckm.collector import schema
 from qckm.collector.database import Database
+from qckm.collector.parts import note_withdrawal
+from qckm.collector.refusals import Reason, Refused
+from qckm.collector.windows import Asked, Cell, group_of, show_time
 
 Vector = npt.NDArray[np.int64]
 Key = tuple[Any, ...]
@@ -75,3 +79,55 @@ DEVICES: Final = Table("device_sums", CELL, ("rows", "saturated"))
 # Private reports add up where they kept their bits with the same chance, in 2³²ths, and have as many of them.
 REPORTS: Final = Table("report_sums", (*CELL, "kept", "bits"), ("reports",))
 TABLES: Final = (DEVICES, REPORTS)
+
+
+@dataclass(frozen=True)
+class Withdrawal:
+    """What was taken out, and which windows the span only touches, that were left as they are."""
+
+    rows: int
+    windows: int
+    untouched: tuple[str, ...]
+
+
+def withdraw(db: Database, asked: Asked, device: int | None, sender: str, now: int) -> Withdrawal:
+    """Take out what all devices of a group sent within a span, or a device that is a group of its own."""
+    if device is not None:
+        asked = replace(asked, group=_group_of_one(db, device), below=False)
+    elif not asked.group:
+        raise Refused(Reason.BAD_REQUEST, "Expected the name of a group.")
+    db.lock(*(table.name for table in TABLES))
+    where, values = Asked(group=asked.group, below=asked.below).where
+    meets = f"{where} AND start < ? AND start + span > ?"
+    touched: set[Cell] = set()
+    inside: set[Cell] = set()
+    rows = 0
+    for table in TABLES:
+        touched |= {Cell(*key[:3]) for key in table.read(db, meets, [*values, asked.end, asked.begin])}
+        taken = table.take(db, *asked.where)
+        inside |= {Cell(*key[:3]) for key in taken}
+        rows += sum(int(total[0]) for total in taken.values())
+    left = tuple(f"{cell.group}, {show_time(cell.start)} to {show_time(cell.end)}" for cell in sorted(touched - inside))
+    if rows:
+        what = {"group": asked.group} if device is None else {"device": device}
+        span = {"from": show_time(min(cell.start for cell in inside)), "to": show_time(max(c.end for c in inside))}
+        note_withdrawal(db, {**what, **span}, rows, sender, now)
+    return Withdrawal(rows, len(inside), left)
+
+
+def _group_of_one(db: Database, number: int) -> str:
+    """Return the group of a device that has it for itself: within the sum of a group, nobody can tell it apart."""
+    names: dict[int, str] = dict(db.rows("SELECT number, name FROM devices"))
+    if number not in names:
+        raise Refused(Reason.NOT_FOUND, f"Expected the number of a device, got {number}.")
+    depth = int(schema.meta(db, "group_depth") or 1)
+    group = group_of(names[number], depth)
+    others = sum(group_of(name, depth) == group for name in names.values()) - 1
+    if others:
+        raise Refused(
+            Reason.BAD_REQUEST,
+            f"{names[number]} is in group {group} with {others} other device(s), and only the group's sums are kept: "
+            "its rows cannot be told apart. Withdraw the group for that span, or keep deeper groups (--group-depth) in "
+            "a new store.",
+        )
+    return group

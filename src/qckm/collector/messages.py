@@ -21,34 +21,18 @@ from qckm.sketch import SketchOperator
 
 @dataclass(frozen=True, eq=False)
 class Arrival:
-    """A message that is right in itself; whether it is new, only the store knows.
-
-    Parameters
-    ----------
-    device : int
-    boot, sequence : int
-    mark : int
-        What is remembered of it (replay.py).
-    cell : Cell
-        Where its rows belong.
-    believed : bool
-        Whether the time that it gives, if any, was believed.
-    rows, saturated : int
-    total : ndarray of int64, shape (M,), or None
-        What its rows add to the sum.
-    setting : pair of int, or None
-        Of a private report: how likely bits were kept, in 2³²ths, and how many there are. Its sum is of its own kind.
-    """
+    """A message that is right in itself; whether it is new, only the store knows."""
 
     device: int
     boot: int
     sequence: int
-    mark: int
-    cell: Cell
-    believed: bool
+    mark: int  # what is remembered of it: four bytes of its MAC, never 0
+    cell: Cell  # where its rows belong
+    believed: bool  # the time that it gives, if any
     rows: int
     saturated: int
-    total: npt.NDArray[np.int64] | None
+    total: npt.NDArray[np.int64] | None  # what its rows add to the sum, (M,)
+    # Of a private report, whose sum is of its own kind: how likely bits were kept, in 2³²ths, and how many there are.
     setting: tuple[int, int] | None = None
 
     @property

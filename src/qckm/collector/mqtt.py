@@ -154,8 +154,13 @@ class Subscriber:
                     log.exception("a fault in what came from the broker")
 
     async def _count(self, batch: list[tuple[int, MQTTMessage]]) -> None:
-        checked = await self._check(batch)
-        results = await _until_available(lambda: self.service.count(checked))
+        most = self.service.settings.most_body
+        bodies = [message.payload for _, message in batch if len(message.payload) <= most]
+        for _ in range(len(batch) - len(bodies)):
+            self.service.note_refusal(Refused(Reason.TOO_LARGE, f"Expected at most {most} bytes."), "broker")
+        # Whether a stranger has been made known meanwhile is asked of the store, too.
+        checked = await _until_available(partial(self.service.check_messages, bodies, "broker"))
+        results = await _until_available(partial(self.service.count, checked))
         for line, message in batch:
             if line == self._line:  # of an earlier connection, the broker sends it again under another number
                 self._client.ack(message.mid, message.qos)
@@ -165,19 +170,6 @@ class Subscriber:
                 told[arrival.device] += ACK.pack(arrival.boot, arrival.sequence, isinstance(result, Refused))
         for device, acks in told.items():
             self._client.publish(f"{self.broker.topic}/acks/{device}", bytes(acks), qos=0)
-
-    async def _check(self, batch: list[tuple[int, MQTTMessage]]) -> list[Arrival | Refused]:
-        checked: list[Arrival | Refused] = []
-        for _, message in batch:
-            if len(message.payload) > self.service.settings.most_body:
-                refused = Refused(Reason.TOO_LARGE, f"Expected at most {self.service.settings.most_body} bytes.")
-                self.service.note_refusal(refused, "broker")
-                checked.append(refused)
-            else:
-                # A stranger may have been made known meanwhile: that, too, is asked of the store.
-                check = partial(self.service.check_messages, message.payload, "broker")
-                checked += await _until_available(check)
-        return checked
 
 
 async def _until_available(work: Callable[[], Awaitable[T]]) -> T:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator
-from importlib.resources import files
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -21,18 +21,20 @@ from qckm.collector.refusals import Unavailable
 from qckm.collector.senders import Token
 from qckm.collector.service import Service
 from qckm.collector.settings import DAY, HOUR, Settings
-from qckm.collector.sums import Asked
-from qckm.collector.windows import group_of
+from qckm.collector.windows import Asked, Cell, group_of
 from qckm.sketch import SketchOperator
 
-HOURS, DAYS = 48, 30
-_MOST_GROUPS, _MOST_DEVICES, _MOST_REFUSALS, _MOST_PARTS = 200, 20, 50, 8
+HOURS, DAYS = 48, 30  # of rows over time
+WINDOWS = 30  # of drift
+_MOST_GROUPS, _MOST_DEVICES, _MOST_REFUSALS, _MOST_PARTS, _MOST_COLORS = 200, 20, 50, 8, 7
+_OF_PART, _OF_REFUSAL = ("name", "state", "rows", "sender", "received"), ("sender", "reason", "times", "last", "words")
 
 
 def overview(db: Database, operator: SketchOperator, settings: Settings) -> dict[str, Any]:
     """Return all that the page shows, of one state of the store."""
     now = int(time.time())
-    cells = sums.cells_of(db, Asked(now - now % DAY - DAYS * DAY))
+    cells, drifts = sums.cells_of(db, Asked(now - now % DAY - DAYS * DAY)), _drifts(db, settings, now)
+    groups = _groups(db, settings, now)
     return {
         "now": now,
         "version": qckm.__version__,
@@ -44,13 +46,18 @@ def overview(db: Database, operator: SketchOperator, settings: Settings) -> dict
         "rows": _total(db),
         "hours": _rows_over_time(cells, now - now % HOUR - (HOURS - 1) * HOUR, HOUR),
         "days": _rows_over_time(cells, now - now % DAY - (DAYS - 1) * DAY, DAY),
-        "groups": _groups(db, settings, now),
+        "totals": {
+            "groups": len(groups),
+            **{name: sum(g[name] for g in groups) for name in ("devices", "active", "missing")},
+        },
+        # Not all of very many: those with troubles, then those not heard of for longest.
+        "groups": sorted(groups, key=lambda g: (not g["missing"] + g["refused"], g["last_seen"] or 0))[:_MOST_GROUPS],
         "quiet": _quiet_devices(db, now),
-        "parts": _last_parts(db),
+        "parts": db.dicts("parts", _OF_PART, "ORDER BY received DESC, name LIMIT ?", (_MOST_PARTS,)),
         "refused": int((db.one("SELECT coalesce(sum(times), 0) FROM refusals") or (0,))[0]),
-        "refusals": _refusals(db),
-        "drifts": _drifts(db, now),
-        "clusters": _clusters(db),
+        "refusals": db.dicts("refusals", _OF_REFUSAL, "ORDER BY last DESC, sender LIMIT ?", (_MOST_REFUSALS,)),
+        "drifts": [_told(drift) for drift in drifts],
+        "clusters": _clusters(db, drifts),
     }
 
 
@@ -61,12 +68,17 @@ def _total(db: Database) -> int:
     return int(found[0]) if found else 0
 
 
-def _rows_over_time(cells: dict[Any, int], begin: int, span: int) -> list[dict[str, Any]]:
-    """Return the rows of each window by group; windows longer than that are left out."""
-    found: defaultdict[int, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for cell, rows in cells.items():
-        if cell.start >= begin and cell.span <= span:
-            found[cell.start - cell.start % span][cell.group] += rows
+def _rows_over_time(cells: dict[Cell, int], begin: int, span: int) -> list[dict[str, Any]]:
+    """Return the rows of each window by group, the smaller ones together; windows longer than that are left out."""
+    shown = {cell: rows for cell, rows in cells.items() if cell.start >= begin and cell.span <= span}
+    sizes: Counter[str] = Counter()
+    for cell, rows in shown.items():
+        sizes[cell.group] += rows
+    others = f"{len(sizes) - _MOST_COLORS} others"
+    own = {name for name, _ in sizes.most_common(_MOST_COLORS if len(sizes) > _MOST_COLORS + 1 else None)}
+    found: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    for cell, rows in shown.items():
+        found[cell.start - cell.start % span][cell.group if cell.group in own else others] += rows
     return [{"start": start, "rows": dict(groups)} for start, groups in sorted(found.items())]
 
 
@@ -97,42 +109,34 @@ def _groups(db: Database, settings: Settings, now: int) -> list[dict[str, Any]]:
         group_name = group_of(sender, settings.group_depth)
         if group_name in found:  # others are relays and strangers
             found[group_name]["refused"] += int(times)
-    return [{"name": name, **facts} for name, facts in sorted(found.items())][:_MOST_GROUPS]
+    return [{"name": name, **facts} for name, facts in found.items()]
 
 
 def _quiet_devices(db: Database, now: int) -> list[dict[str, Any]]:
     """Return the devices that have not been heard of for longest, if that is more than an hour."""
-    columns = ("number", "name", "last_seen", "messages", "wrong_clock")
-    rows = db.rows(
-        f"SELECT {', '.join(columns)} FROM devices WHERE revoked IS NULL AND coalesce(last_seen, 0) < ? "
-        "ORDER BY coalesce(last_seen, 0), number LIMIT ?",
-        (now - HOUR, _MOST_DEVICES),
+    rest = "WHERE revoked IS NULL AND coalesce(last_seen, 0) < ? ORDER BY coalesce(last_seen, 0), number LIMIT ?"
+    return db.dicts(
+        "devices", ("number", "name", "last_seen", "messages", "wrong_clock"), rest, (now - HOUR, _MOST_DEVICES)
     )
-    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def _last_parts(db: Database) -> list[dict[str, Any]]:
-    columns = ("name", "state", "rows", "sender", "received")
-    rows = db.rows(f"SELECT {', '.join(columns)} FROM parts ORDER BY received DESC, name LIMIT ?", (_MOST_PARTS,))
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+def _drifts(db: Database, settings: Settings, now: int) -> list[dict[str, Any]]:
+    """Return what comparing the last windows has found, the oldest first."""
+    span = HOUR if settings.drift_every == "hour" else DAY
+    columns = ("grp", "start", "span", "drifted", "result")
+    rest = "WHERE span = ? AND start >= ? ORDER BY start, grp"
+    found = db.dicts("drifts", columns, rest, (span, now - (WINDOWS + 1) * span))
+    latest = {drift["grp"]: -drift["start"] * drift["drifted"] for drift in sorted(found, key=itemgetter("drifted"))}
+    shown = {watching.ALL, *sorted(latest, key=lambda group: (latest[group], group))[:_MOST_GROUPS]}
+    return [{**drift, "result": json.loads(drift["result"])} for drift in found if drift["grp"] in shown]
 
 
-def _refusals(db: Database) -> list[dict[str, Any]]:
-    columns = ("sender", "reason", "times", "last", "words")
-    rows = db.rows(f"SELECT {', '.join(columns)} FROM refusals ORDER BY last DESC, sender LIMIT ?", (_MOST_REFUSALS,))
-    return [dict(zip(columns, row, strict=True)) for row in rows]
-
-
-def _drifts(db: Database, now: int) -> list[dict[str, Any]]:
-    found = []
-    for grp, start, span, drifted, text in db.rows(
-        "SELECT grp, start, span, drifted, result FROM drifts WHERE start >= ? ORDER BY start, grp", (now - DAYS * DAY,)
-    ):
-        result = json.loads(text)
-        told = {name: result[name] for name in ("pvalue", "effect") if name in result}
-        words = watching.words_of(result)
-        found.append({"group": grp, "start": start, "span": span, "drifted": bool(drifted), "words": words, **told})
-    return found
+def _told(drift: dict[str, Any]) -> dict[str, Any]:
+    result = drift["result"]
+    sizes = {name: result[name] for name in ("pvalue", "effect") if name in result}
+    words = watching.words_of(result) if drift["drifted"] else []
+    told = {"group": drift["grp"], "start": drift["start"], "span": drift["span"], "drifted": bool(drift["drifted"])}
+    return {**told, "words": words, **sizes}
 
 
 def _same_clusters(model: dict[str, Any], centers: list[list[float]]) -> list[int] | None:
@@ -144,20 +148,20 @@ def _same_clusters(model: dict[str, Any], centers: list[list[float]]) -> list[in
     return nearest if len(set(nearest)) == len(nearest) else None
 
 
-def _clusters(db: Database) -> dict[str, Any] | None:
-    """Return the centroids that are watched, and their weights in each window since they were found."""
+def _clusters(db: Database, drifts: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the centroids that are watched, and their weights in each of the last windows."""
     known = db.one("SELECT created, model FROM models WHERE key = 'watch'")
     if known is None:
         return None
     model = json.loads(bytes(known[1]))
     facts = model["facts"]
     weights = []
-    for start, text in db.rows("SELECT start, result FROM drifts WHERE grp = '' ORDER BY start"):
-        told = json.loads(text).get("explanation")
+    for drift in drifts:
+        told = drift["result"].get("explanation") if drift["grp"] == watching.ALL else None
         order = _same_clusters(model, told["centers"]) if told else None
         if told and order:
             shares = [max(0.0, told["weights"][i] + (told["weight_changes"][i] or 0.0)) for i in order]
-            weights.append({"start": start, "weights": shares})
+            weights.append({"start": drift["start"], "span": drift["span"], "weights": shares})
     return {
         "created": known[0],
         "centers": model["centers"],
@@ -170,12 +174,6 @@ def _clusters(db: Database) -> dict[str, Any] | None:
     }
 
 
-FILES = {
-    "/": ("index.html", "text/html"),
-    "/page.js": ("page.js", "text/javascript"),
-    "/charts.js": ("charts.js", "text/javascript"),
-    "/style.css": ("style.css", "text/css"),
-}
 _SECONDS = 2.0
 
 
@@ -215,9 +213,3 @@ async def get_events(request: Request, service: Service, token: Token) -> Respon
             await asyncio.sleep(_SECONDS)
 
     return StreamingResponse(events(), media_type="text/event-stream")
-
-
-async def get_file(request: Request) -> Response:
-    """Return a file of the page; none of them holds a secret."""
-    name, kind = FILES[request.url.path]
-    return Response(files("qckm.collector").joinpath("page", name).read_bytes(), media_type=f"{kind}; charset=utf-8")

@@ -54,14 +54,15 @@ def read_sketch(data: bytes, operator: SketchOperator, name: str, any_name: bool
     some parts could occupy the names of others so: it takes the right to send any.
     """
     try:
-        sketch = files.loads(data)
+        # Another operator is not even made: a few bytes may be the recipe of millions of frequencies.
+        sketch = files.loads(data) if files.may_be_of(data, operator) else None
     except QckmError as error:
         raise Refused(Reason.DAMAGED, str(error)) from error
-    if sketch.operator.fingerprint != operator.fingerprint:
+    if sketch is None or sketch.operator.fingerprint != operator.fingerprint:
         raise Refused(
             Reason.OPERATOR,
-            f"Expected a sketch of the operator {operator.fingerprint[:16]}, got one of "
-            f"{sketch.operator.fingerprint[:16]}: sketch with the operator of GET /v1/operator.",
+            f"Expected a sketch of the operator {operator.fingerprint[:16]}, got one of another: sketch with that of "
+            "GET /v1/operator.",
         )
     if not sketch.exact or sketch.private:
         what = "private noise" if sketch.private else "real-valued weights"

@@ -83,17 +83,12 @@ class Limits:
     _buckets: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
 
     def take(self, sender: str, amount: float = 1.0) -> None:
-        """Take an amount out of a sender's bucket, or refuse. A full bucket gives any amount, and owes it."""
+        """Take an amount, which may be 0, out of a sender's bucket, or refuse if it is empty; it may owe the rest."""
         left = self._left(sender)
         if left <= 0:
             wait = 1 - left / self.rate
             raise Refused(Reason.TOO_MANY, f"More than {self.rate:g} {self.what} a second: come again in {wait:.0f} s.")
         self._buckets[sender] = left - amount, time.monotonic()
-
-    def require(self, sender: str) -> None:
-        """Refuse a sender whose bucket is empty."""
-        if self._left(sender) <= 0:
-            raise Refused(Reason.TOO_MANY, f"More than {self.rate:g} {self.what} a second: come again in a moment.")
 
     def _left(self, sender: str) -> float:
         now = time.monotonic()

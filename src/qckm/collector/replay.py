@@ -30,11 +30,6 @@ class Boot:
     floor: int = 0  # the first block that is remembered
     blocks: dict[int, bytearray] = field(default_factory=dict)  # those that were looked up
 
-    @property
-    def missing(self) -> int:
-        """How many messages below the greatest number have not come."""
-        return self.top + 1 - self.messages
-
     def judge(self, sequence: int, mark: int) -> Reason | bool:
         """Return whether a message is new, or why it is refused; its block must have been looked up."""
         block, place = divmod(sequence, BLOCK)

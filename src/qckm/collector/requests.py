@@ -9,18 +9,18 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from qckm.collector.refusals import Reason, Refused, Unavailable
 from qckm.collector.senders import Token
 from qckm.collector.service import Service
-from qckm.collector.sums import Asked
+from qckm.collector.windows import Asked
 from qckm.errors import QckmError
 
 log = logging.getLogger("qckm.collector")
 Handler = Callable[[Request, Service, Token], Awaitable[Response]]
-SKETCH = "application/vnd.qckm"
 _BODY_SECONDS = 60
 
 
@@ -38,10 +38,6 @@ def door(right: str | None, handler: Handler) -> Callable[[Request], Awaitable[R
             if right is not None:
                 token.require(right)
             return await handler(request, service, token)
-        except Refused as error:
-            service.note_refusal(error, name)
-            headers = {"Retry-After": "1"} if error.status == 429 else {}
-            return JSONResponse({"error": str(error), "reason": error.reason}, error.status, headers)
         except Unavailable as error:
             log.warning("unavailable", extra={"error": str(error), "path": request.url.path})
             words = "The store cannot be written right now: nothing was acknowledged, send it again."
@@ -49,7 +45,10 @@ def door(right: str | None, handler: Handler) -> Callable[[Request], Awaitable[R
         except ClientDisconnect:
             return Response(status_code=400)
         except QckmError as error:
-            return JSONResponse({"error": str(error), "reason": Reason.BAD_REQUEST}, 400)
+            refused = error if isinstance(error, Refused) else Refused(Reason.BAD_REQUEST, str(error))
+            service.note_refusal(refused, name)
+            headers = {"Retry-After": "1"} if refused.status == 429 else {}
+            return JSONResponse({"error": str(refused), "reason": refused.reason}, refused.status, headers)
 
     return answer
 
@@ -65,6 +64,12 @@ async def _token_of(request: Request, service: Service, address: str) -> Token:
         if given is None or not await service.look_again():
             raise
     return service.directory.token_of(given)
+
+
+async def nowhere(request: Request, error: HTTPException) -> Response:
+    """Answer a request for what there is not, or by a method that it has not."""
+    reason = Reason.NOT_FOUND if error.status_code == 404 else Reason.BAD_REQUEST
+    return JSONResponse({"error": f"{error.detail}.", "reason": reason}, error.status_code, error.headers)
 
 
 async def body_of(request: Request, most: int) -> bytes:

@@ -116,6 +116,14 @@ def meta(db: Database, name: str) -> str | None:
     return None if found is None else bytes(found[0]).decode()
 
 
+def set_meta(db: Database, name: str, value: str) -> None:
+    """Keep a fact of the store, within a transaction."""
+    db.execute(
+        "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        (name, value.encode()),
+    )
+
+
 _ROWS = 500  # that are copied at a time
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
+from qckm.collector import schema
 from qckm.collector.database import Database
 from qckm.collector.refusals import Reason, Refused
 from qckm.collector.windows import require_name
@@ -21,6 +22,7 @@ from qckm.sensor.signed import KEY_BYTES
 # admin: withdraw, release.
 RIGHTS = ("send", "relay", "read", "admin")
 _PREFIX = "qckm"
+_STAMP = "directory"
 _MOST_DEVICES = 1 << 32
 
 
@@ -94,17 +96,11 @@ class Directory:
 
 def stamp_of(db: Database) -> str:
     """Return what changes whenever a token or a device is made or revoked."""
-    found = db.one("SELECT value FROM meta WHERE name = 'directory'")
-    return "" if found is None else bytes(found[0]).decode()
+    return schema.meta(db, _STAMP) or ""
 
 
 def _changed(db: Database) -> None:
-    value = uuid.uuid4().hex.encode()
-    db.execute(
-        "INSERT INTO meta (name, value) VALUES ('directory', ?) "
-        "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-        (value,),
-    )
+    schema.set_meta(db, _STAMP, uuid.uuid4().hex)
 
 
 def hash_of(secret: str) -> bytes:
@@ -160,32 +156,17 @@ def create_devices(
         if any(len(key) != KEY_BYTES for key in keys):
             raise CollectorError(f"Expected keys of {KEY_BYTES} bytes, {2 * KEY_BYTES} hexadecimal digits.")
         made = [Device(first + i, require_name(name), keys[i]) for i, name in enumerate(names)]
-        numbers, texts = [device.number for device in made], [device.name for device in made]
-        for column, values in (("number", numbers), ("name", texts)):
-            taken = _among(db, column, values)
-            if taken:
-                raise CollectorError(f"Expected a new device, got {column} {taken[0]}, which there is already.")
+        known = {each for row in db.rows("SELECT number, name FROM devices") for each in row}
+        for each in (each for device in made for each in (device.number, device.name)):
+            if each in known:
+                raise CollectorError(f"Expected a new device, got {each}, which there is already.")
+            known.add(each)
         db.many(
             "INSERT INTO devices (number, name, key, created) VALUES (?, ?, ?, ?)",
             [(device.number, device.name, device.key, now) for device in made],
         )
         _changed(db)
     return made
-
-
-def _among(db: Database, column: str, values: Sequence[object]) -> list[object]:
-    found: list[object] = []
-    for at in range(0, len(values), 500):
-        some = values[at : at + 500]
-        found += [
-            row[0] for row in db.rows(f"SELECT {column} FROM devices WHERE {column} IN ({marks(len(some))})", some)
-        ]
-    return found
-
-
-def marks(count: int) -> str:
-    """Return so many `?`."""
-    return ", ".join("?" * count)
 
 
 def revoke_device(db: Database, number: int, now: int) -> None:

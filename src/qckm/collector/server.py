@@ -11,13 +11,14 @@ from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.routing import Route
+from starlette.exceptions import HTTPException
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from qckm.collector import overview, reading_api, sending_api
+from qckm.collector import api, overview
 from qckm.collector.mqtt import Broker, Subscriber
-from qckm.collector.requests import door
+from qckm.collector.requests import door, nowhere
 from qckm.collector.service import Service
 from qckm.collector.watching import watch
 
@@ -63,26 +64,30 @@ def make_server(service: Service, address: Address, broker: Broker | None = None
             subscriber = service.subscriber = Subscriber(broker, service, str(address.port))
             subscriber.start()
         log.info("listening", extra={"url": address.url})
+        if not (address.certificate or address.host == "localhost" or address.host.startswith(("127.", "::1"))):
+            log.warning("without TLS, whoever listens can read tokens and sketches: see --certificate")
         yield
         if subscriber is not None:
             await subscriber.stop()
         await service.stop()
         log.info("stopped")
 
-    options: dict[str, Any] = {"ssl_certfile": address.certificate, "ssl_keyfile": address.key}
     app = make_app(service, lifespan)
     config = uvicorn.Config(
         app,
         host=address.host,
         port=address.port,
         http=Connection,
+        ws="none",
+        headers=_HEADERS,
         log_config=None,
         access_log=False,
         server_header=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=10,
         limit_concurrency=_MOST_REQUESTS,
-        **options,
+        ssl_certfile=address.certificate,
+        ssl_keyfile=address.key,
     )
     server = app.state.server = uvicorn.Server(config)
     return server
@@ -125,53 +130,37 @@ class Connection(HttpToolsProtocol):  # type: ignore[misc]
 def make_app(service: Service, lifespan: Any = None) -> Starlette:
     """Return the application."""
     routes = [
-        Route("/healthz", reading_api.health),
-        Route("/readyz", reading_api.readiness),
-        Route("/metrics", door("read", reading_api.get_metrics)),
-        Route("/v1/operator", door(None, reading_api.get_operator)),
-        Route("/v1/parts", door("read", reading_api.list_parts)),
-        Route("/v1/parts/{part:path}", door(None, sending_api.put_part), methods=["PUT"]),
-        Route("/v1/parts/{part:path}", door(None, sending_api.delete_part), methods=["DELETE"]),
-        Route("/v1/messages", door("relay", sending_api.post_messages), methods=["POST"]),
-        Route("/v1/sketch", door("read", reading_api.get_sketch)),
-        Route("/v1/windows", door("read", reading_api.get_windows)),
-        Route("/v1/model", door("read", reading_api.get_model)),
-        Route("/v1/drift", door("read", reading_api.get_drift)),
-        Route("/v1/releases", door("admin", sending_api.post_release), methods=["POST"]),
-        Route("/v1/withdrawals", door("admin", sending_api.post_withdrawal), methods=["POST"]),
+        Route("/healthz", api.health),
+        Route("/readyz", api.readiness),
+        Route("/metrics", door("read", api.get_metrics)),
+        Route("/v1/operator", door(None, api.get_operator)),
+        Route("/v1/parts", door("read", api.list_parts)),
+        Route("/v1/parts/{part:path}", door(None, api.put_part), methods=["PUT"]),
+        Route("/v1/parts/{part:path}", door(None, api.delete_part), methods=["DELETE"]),
+        Route("/v1/messages", door("relay", api.post_messages), methods=["POST"]),
+        Route("/v1/sketch", door("read", api.get_sketch)),
+        Route("/v1/windows", door("read", api.get_windows)),
+        Route("/v1/model", door("read", api.get_model)),
+        Route("/v1/drift", door("read", api.get_drift)),
+        Route("/v1/releases", door("admin", api.post_release), methods=["POST"]),
+        Route("/v1/withdrawals", door("admin", api.post_withdrawal), methods=["POST"]),
         Route("/v1/overview", door("read", overview.get_overview)),
         Route("/v1/events", door("read", overview.get_events)),
-        *(Route(path, overview.get_file) for path in overview.FILES),
+        Mount("/", StaticFiles(packages=[("qckm.collector", "page")], html=True)),  # none of them holds a secret
     ]
-    app = Starlette(routes=routes, middleware=[Middleware(SafeHeaders)], lifespan=lifespan)
+    app = Starlette(routes=routes, exception_handlers={HTTPException: nowhere}, lifespan=lifespan)
     app.state.service = service
     return app
 
 
-class SafeHeaders:
-    """Tells browsers to trust nothing but this page's own files."""
-
-    def __init__(self, app: Any) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Add the headers to an answer."""
-
-        async def with_headers(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", []), *_HEADERS]
-            await send(message)
-
-        await self.app(scope, receive, with_headers)
-
-
+# Browsers are told to trust nothing but this page's own files.
 _HEADERS = [
     (
-        b"content-security-policy",
-        b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
-        b"base-uri 'none'; frame-ancestors 'none'",
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+        "base-uri 'none'; frame-ancestors 'none'",
     ),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cache-control", b"no-store"),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cache-control", "no-store"),
 ]

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -81,7 +81,7 @@ class Service:
         self.committer = Committer(self.address, self.settings, self._observe)
         self.committer.start()
         self.decoder = Decoder()
-        self.message_limits = Limits(self.settings.messages_per_second, "messages")
+        self.limits = Limits(self.settings.messages_per_second, "messages")
         self.failures = Limits(self.settings.failures_per_second, "failed attempts")
         self._readers = ThreadPoolExecutor(2, "qckm-read")
         with contextlib.suppress(Unavailable):  # it is looked again soon
@@ -129,30 +129,36 @@ class Service:
 
         return await asyncio.get_running_loop().run_in_executor(self._readers, ask)
 
-    async def check_messages(self, data: bytes, sender: str) -> list[Arrival | Refused]:
+    async def check_messages(self, bodies: Iterable[bytes], sender: str) -> list[Arrival | Refused]:
         """Return the messages of some bytes, each right in itself or refused."""
-        found = await self._check(data)
-        strangers = any(isinstance(each, Refused) and each.reason is Reason.UNKNOWN_DEVICE for each in found)
-        if strangers and await self.look_again():
-            found = await self._check(data)
-        for each in found:
+        found: dict[int, Arrival | Refused] = {}
+        pieces = (piece for body in bodies for piece in messages.split(memoryview(body)))
+        strangers = await self._check(enumerate(pieces), found)
+        if strangers and await self.look_again():  # once for all of them, however many a stranger has sent
+            await self._check(strangers, found)
+        for each in found.values():
             if isinstance(each, Refused):
                 # The sender is whoever brought it: a name that a forger has written in must not stand for the device.
                 self.note_refusal(each, sender)
-        return found
+        return list(found.values())
 
-    async def _check(self, data: bytes) -> list[Arrival | Refused]:
-        now, found = int(time.time()), list[Arrival | Refused]()
-        for number, each in enumerate(messages.split(memoryview(data))):
+    async def _check(
+        self, pieces: Iterable[tuple[int, memoryview | Refused]], found: dict[int, Arrival | Refused]
+    ) -> list[tuple[int, memoryview | Refused]]:
+        """Find out what messages are, by their numbers; return those of unknown devices."""
+        now, strangers = int(time.time()), []
+        for number, piece in pieces:
             if number % _TURN == _TURN - 1:
                 await asyncio.sleep(0)
             try:
-                if isinstance(each, Refused):
-                    raise each
-                found.append(messages.check(each, self.directory.devices, self.operator, self.settings, now))
+                if isinstance(piece, Refused):
+                    raise piece
+                found[number] = messages.check(piece, self.directory.devices, self.operator, self.settings, now)
             except Refused as error:
-                found.append(error)
-        return found
+                found[number] = error
+                if error.reason is Reason.UNKNOWN_DEVICE:
+                    strangers.append((number, piece))
+        return strangers
 
     async def count(self, checked: Sequence[Arrival | Refused]) -> list[Outcome | Refused]:
         """Count messages; return, when that is on the disk, what became of each."""

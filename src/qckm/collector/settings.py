@@ -28,11 +28,12 @@ class Settings:
     most_body: int = _setting(16 << 20, "Bytes of a request of messages.")
     most_part: int = _setting(4 << 20, "Bytes of a sketch.")
     most_waiting: int = _setting(20_000, "Messages that may wait for the disk: beyond, senders come again later.")
-    messages_per_second: float = _setting(20_000.0, "What one token may send, in the long run.")
+    messages_per_second: float = _setting(20_000.0, "What a token may send, in the long run; a kB of parts is one.")
     failures_per_second: float = _setting(5.0, "How often one address may show a wrong token, in the long run.")
     clusters: int = _setting(5, "Centroids on the page, and by which drift is explained; 0: none.")
     drift_every: Literal["hour", "day"] = _setting("day", "Windows that are compared with the one before.")
     drift_level: float = _setting(0.01, "The share of false alarms of such a comparison.")
+    drift_effect: float = _setting(0.01, "A change of a smaller share of the rows than this is no drift.")
     webhook: str = _setting("", "A URL that news of drift is posted to.")
     rho: float = _setting(0.0, "What private releases may spend in all, as ρ of zCDP; 0: no releases.")
 
@@ -41,6 +42,8 @@ class Settings:
             raise CollectorError(f"Expected a replay window of a multiple of 64, got {self.replay_window}.")
         if self.group_depth < 1:
             raise CollectorError(f"Expected a group depth of 1 or more, got {self.group_depth}.")
+        if not 0 <= self.drift_effect <= 1:
+            raise CollectorError(f"Expected a share of the rows for drift, 0 to 1, got {self.drift_effect}.")
         if self.keep_hours < self.late:
             raise CollectorError(
                 f"Expected hours to be kept while late messages are taken, {self.late} days, got {self.keep_hours}."

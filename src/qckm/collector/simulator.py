@@ -7,9 +7,8 @@ twice, some are forged, one hall's rows change on the second last day.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 
@@ -32,13 +31,6 @@ _BATCH = 200
 _REPEATED, _FORGED = 0.05, 0.002
 # How often a device sends: in the past every so many hours, at night less; live every so many seconds.
 _EVERY, _LIVE_EVERY = 3, 30
-
-
-class Teller(Protocol):
-    """Says something to whoever watches."""
-
-    def say(self, words: str) -> None:
-        """Say it."""
 
 
 @dataclass(frozen=True)
@@ -150,13 +142,13 @@ class Fleet:
 
 
 def simulate(
-    store: str, url: str, devices: int, shops: int, days: int, seconds: float, seed: int, teller: Teller
+    store: str, url: str, devices: int, shops: int, days: int, seconds: float, seed: int, say: Callable[[str], None]
 ) -> int:
     """Run a fleet; return how many rows it has sent."""
     fleet = Fleet(store, url, devices, shops, seed)
     for day in fleet.past(days, int(time.time())):
-        teller.say(f"{day}: {fleet.rows:,} rows so far")
+        say(f"{day}: {fleet.rows:,} rows so far")
     if seconds:
-        teller.say(f"live: {len(fleet.devices)} devices; Ctrl-C ends it")
+        say(f"live: {len(fleet.devices)} devices; Ctrl-C ends it")
         fleet.live(seconds)
     return fleet.rows

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,45 +14,14 @@ from qckm.collector.database import Database
 from qckm.collector.message_sums import DEVICES, REPORTS, TABLES, Vector
 from qckm.collector.refusals import Reason, Refused
 from qckm.collector.settings import Settings
-from qckm.collector.windows import OF_CELL, Cell, parse_time, require_name, show_time
+from qckm.collector.windows import OF_CELL, Asked, Cell, show_time
 from qckm.privacy.local import debiased
 from qckm.privacy.release import release
 from qckm.sketch import Sketch, SketchOperator, files
 from qckm.sketch.bounds import unknown
 from qckm.sketch.ledger import Ledger
 
-_FOREVER = 1 << 62
 _PIECE = 500  # sketches that are read at a time
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A span of time, from its first second to the one after its last, and a group, with what is below it or not."""
-
-    begin: int = 0
-    end: int = _FOREVER
-    group: str = ""
-    below: bool = True
-
-    @classmethod
-    def parse(cls, begin: object = None, end: object = None, group: object = None) -> Asked:
-        """Return what is asked for in words; what is not said is everything."""
-        first = 0 if begin is None else parse_time(str(begin))
-        last = _FOREVER if end is None else parse_time(str(end))
-        if first >= last:
-            raise Refused(Reason.BAD_REQUEST, f"Expected a span that begins before it ends, got {begin} to {end}.")
-        return cls(first, last, require_name(str(group)) if group else "")
-
-    @property
-    def where(self) -> tuple[str, list[Any]]:
-        """A condition for windows that lie within, and its values."""
-        sql, values = "start >= ? AND start + span <= ?", list[Any]((self.begin, self.end))
-        if not self.below:
-            sql, values = f"{sql} AND grp = ?", [*values, self.group]
-        elif self.group:
-            sql += " AND (grp = ? OR substr(grp, 1, ?) = ?)"
-            values += [self.group, len(self.group) + 1, self.group + "/"]
-        return sql, values
 
 
 def require_whole(db: Database, asked: Asked) -> None:
@@ -140,6 +108,8 @@ def release_span(
     unknown = set(wishes) - set(WISHES)
     if unknown:
         raise Refused(Reason.BAD_REQUEST, f"Expected of a release {', '.join(WISHES)}, got {min(unknown)!r:.40}.")
+    if not isinstance(wishes.get("operator_is_public", False), bool):  # "no" must not pass for true
+        raise Refused(Reason.BAD_REQUEST, "Expected operator_is_public to be true or false.")
     db.execute("INSERT INTO jobs (name, due) VALUES ('release', 0) ON CONFLICT (name) DO NOTHING")
     db.one(f"SELECT due FROM jobs WHERE name = 'release'{db.for_update}")  # one at a time, whichever collector it is
     spent = [Ledger.from_facts(json.loads(text)) for (text,) in db.rows("SELECT ledger FROM releases")]

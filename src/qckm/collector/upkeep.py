@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from qckm.collector import parts
+from qckm.collector import parts, schema
 from qckm.collector.database import Database
 from qckm.collector.message_sums import TABLES, Key, Vector
 from qckm.collector.settings import DAY, Settings
-from qckm.collector.sums import Asked
-from qckm.collector.windows import Cell, rolled_up_before
+from qckm.collector.windows import Asked, Cell, rolled_up_before
 from qckm.sketch import SketchOperator, files
 
 # A clock that is this far from where it was an hour ago has leapt, or nobody was there to look at it.
@@ -102,8 +101,7 @@ def forget_windows(db: Database, settings: Settings, now: int) -> int:
         tables = ("part_sums", "device_sums", "report_sums", "drifts")
         done = sum(db.execute(f"DELETE FROM {table} WHERE {where}", values) for table in tables)
         if done:
-            forgets = "INSERT INTO meta (name, value) VALUES ('forgets', ?) ON CONFLICT (name) DO NOTHING"
-            db.execute(forgets, (b"1",))
+            schema.set_meta(db, "forgets", "1")
     return done
 
 

@@ -13,7 +13,6 @@ import logging
 import time
 import warnings
 from collections import Counter
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,10 +20,9 @@ from qckm.collector import client, sums, upkeep
 from qckm.collector.database import Database
 from qckm.collector.service import Service
 from qckm.collector.settings import DAY, HOUR
-from qckm.collector.sums import Asked
-from qckm.collector.windows import Cell, show_time
+from qckm.collector.windows import Asked, Cell, show_time
 from qckm.errors import QckmError
-from qckm.sketch import Sketch
+from qckm.sketch import Sketch, SketchOperator
 
 log = logging.getLogger("qckm.collector")
 ALL = ""  # the group of all groups
@@ -38,15 +36,6 @@ _ELSEWHERE = {"move": 0.5, "new": 0.01}
 _BACK, _AT_ONCE = 30, 500
 
 
-@dataclass(frozen=True)
-class Due:
-    """A window to be compared, and what with."""
-
-    cell: Cell
-    before: Sketch
-    after: Sketch
-
-
 async def watch(service: Service) -> None:
     """Compare what has ended since the last round; tell whoever wants to know of drift."""
     now = int(time.time())
@@ -55,9 +44,9 @@ async def watch(service: Service) -> None:
     cells = await service.read(lambda db: _ended(db, service, now))
     groups = Counter(cell.start for cell in cells if cell.group != ALL)
     for cell in cells:
-        due = await service.read(partial(_due, service=service, cell=cell))
+        pair = await service.read(partial(_before_and_after, operator=service.operator, cell=cell))
         level = service.settings.drift_level / (1 if cell.group == ALL else groups[cell.start])
-        result = await _compare(service, due, level)
+        result = await _compare(service, cell, *pair, level)
         await service.committer.do(partial(_keep, cell=cell, result=result, now=now))
         if result["drifted"]:
             log.info("drift", extra={"group": cell.group, "window": show_time(cell.start), "pvalue": result["pvalue"]})
@@ -86,55 +75,51 @@ def _ended(db: Database, service: Service, now: int) -> list[Cell]:
     return sorted(found - known, key=lambda cell: (cell.start, cell.group))[:_AT_ONCE]
 
 
-def _due(db: Database, service: Service, cell: Cell) -> Due:
+def _before_and_after(db: Database, operator: SketchOperator, cell: Cell) -> tuple[Sketch, Sketch]:
     found = db.one("SELECT max(start) FROM drifts WHERE grp = ? AND span = ? AND drifted = 1 AND start < ?", _key(cell))
     since = max(cell.start - _WINDOWS_BEFORE * cell.span, found[0] if found and found[0] is not None else 0)
-    before = sums.sketch_of(db, service.operator, Asked(since, cell.start, cell.group))
-    return Due(cell, before, sums.sketch_of(db, service.operator, Asked(cell.start, cell.end, cell.group)))
+    before = sums.sketch_of(db, operator, Asked(since, cell.start, cell.group))
+    return before, sums.sketch_of(db, operator, Asked(cell.start, cell.end, cell.group))
 
 
 def _key(cell: Cell) -> tuple[str, int, int]:
     return cell.group, cell.span, cell.start
 
 
-async def _compare(service: Service, due: Due, level: float) -> dict[str, Any]:
-    rows = [due.before.count, due.after.count]
+async def _compare(service: Service, cell: Cell, before: Sketch, after: Sketch, level: float) -> dict[str, Any]:
+    rows = [before.count, after.count]
     nothing: dict[str, Any] = {"drifted": False, "pvalue": None, "rows": rows}
     if min(rows) < _LEAST_ROWS:
         return {**nothing, "notes": ["too few rows to compare"]}
+    effect = service.settings.drift_effect
     try:
-        if due.cell.group == ALL and service.settings.clusters:
-            return await service.decoder.drift(due.before, due.after, level, await _model(service, due))
-        return await asyncio.to_thread(_compare_here, due, level)
+        if cell.group == ALL and service.settings.clusters:
+            return await service.decoder.drift(before, after, level, effect, await _model(service, cell, before))
+        return await asyncio.to_thread(_compare_here, before, after, level, effect)
     except QckmError as error:
         return {**nothing, "notes": [str(error)]}
 
 
-def _compare_here(due: Due, level: float) -> dict[str, Any]:
+def _compare_here(before: Sketch, after: Sketch, level: float, effect: float) -> dict[str, Any]:
     from qckm.drift.compare import compare  # decoders take their time to import
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a note says it, too
-        return compare(due.before, due.after, level=level).to_dict()
+        return compare(before, after, level=level, min_effect=effect).to_dict()
 
 
-async def _model(service: Service, due: Due) -> bytes:
+async def _model(service: Service, cell: Cell, before: Sketch) -> bytes:
     """Return the clusters that changes are told by: those of the last comparison, unless it found that they moved."""
-
-    def last(db: Database) -> tuple[Any, ...] | None:
-        return db.one(
-            "SELECT result FROM drifts WHERE grp = ? AND span = ? AND start < ? ORDER BY start DESC", _key(due.cell)
-        )
-
-    before = await service.read(last)
+    sql = "SELECT result FROM drifts WHERE grp = ? AND span = ? AND start < ? ORDER BY start DESC"
+    last = await service.read(lambda db: db.one(sql, _key(cell)))
     known = await service.read(lambda db: db.one("SELECT model FROM models WHERE key = 'watch'"))
-    explanation = json.loads(before[0]).get("explanation") if before else None
+    explanation = json.loads(last[0]).get("explanation") if last else None
     causes = explanation["causes"] if explanation else []
     if known is not None and not any(
         cause["size"] >= _ELSEWHERE[cause["kind"]] for cause in causes if cause["kind"] in _ELSEWHERE
     ):
         return bytes(known[0])
-    model = await service.decoder.model(due.before, service.settings.clusters)
+    model = await service.decoder.model(before, service.settings.clusters)
     now = int(time.time())
     put = (
         "INSERT INTO models (key, created, model) VALUES ('watch', ?, ?) ON CONFLICT (key) "
@@ -166,6 +151,7 @@ def _tell(service: Service, cell: Cell, result: dict[str, Any]) -> None:
         "from": show_time(cell.start),
         "to": show_time(cell.end),
         "pvalue": result["pvalue"],
+        "effect": result["effect"],
         "words": words_of(result),
     }
     data = json.dumps(news).encode()

@@ -1,10 +1,14 @@
-"""Names to groups, times to windows: which cell of the store something belongs to. Times are in seconds, UTC."""
+"""Names to groups, times to windows: which cell of the store something belongs to, and which ones are asked for.
+
+Times are in seconds, UTC.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from qckm.collector.refusals import Reason, Refused
 from qckm.collector.settings import DAY, HOUR, Settings
@@ -13,8 +17,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.:+@=~-]{1,80}(/[A-Za-z0-9_.:+@=~-]{1,80}){0,7}"
 _DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:T(\d{2})Z?)?")
 
 _YEAR_9999 = 253_370_764_800
-
-
+_FOREVER = 1 << 62
 # The condition for the rows of one cell, whose values are the cell itself.
 OF_CELL: Final = "grp = ? AND start = ? AND span = ?"
 
@@ -134,3 +137,33 @@ def show_time(time: int) -> str:
     """
     moment = datetime.fromtimestamp(time, UTC)
     return moment.strftime("%Y-%m-%d" if time % DAY == 0 else "%Y-%m-%dT%H:%MZ")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A span of time, from its first second to the one after its last, and a group, with what is below it or not."""
+
+    begin: int = 0
+    end: int = _FOREVER
+    group: str = ""
+    below: bool = True
+
+    @classmethod
+    def parse(cls, begin: object = None, end: object = None, group: object = None) -> Asked:
+        """Return what is asked for in words; what is not said is everything."""
+        first = 0 if begin is None else parse_time(str(begin))
+        last = _FOREVER if end is None else parse_time(str(end))
+        if first >= last:
+            raise Refused(Reason.BAD_REQUEST, f"Expected a span that begins before it ends, got {begin} to {end}.")
+        return cls(first, last, require_name(str(group)) if group else "")
+
+    @property
+    def where(self) -> tuple[str, list[Any]]:
+        """A condition for windows that lie within, and its values."""
+        sql, values = "start >= ? AND start + span <= ?", list[Any]((self.begin, self.end))
+        if not self.below:
+            sql, values = f"{sql} AND grp = ?", [*values, self.group]
+        elif self.group:
+            sql += " AND (grp = ? OR substr(grp, 1, ?) = ?)"
+            values += [self.group, len(self.group) + 1, self.group + "/"]
+        return sql, values

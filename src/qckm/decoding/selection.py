@@ -50,7 +50,7 @@ class ClusterCount:
     objectives : ndarray
         Squared distance of the sketch from that of K round Gaussians fitted to it, by K.
     explained : ndarray
-        Share of the sketch's energy that they explain, by K.
+        Share of the sketch's energy that K clusters explain, as of `decode`, by K.
     by_chance : ndarray
         The most that K Gaussians would leave of the sketch if they were the truth, by K: an objective up to this leaves
         nothing to explain.
@@ -145,7 +145,7 @@ def choose_n_clusters(sketch: Sketch, ks: Iterable[int] = range(1, 11), **how: A
         n_clusters=tried[chosen],
         ks=np.array(tried),
         objectives=objectives,
-        explained=1 - objectives / max(float((sketch.values() ** 2).sum()), 1e-300),
+        explained=np.array([one.explained for one in clusterings]),
         by_chance=by_chance,
         criterion=criterion,
         noise=noise,

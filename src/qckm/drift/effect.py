@@ -51,9 +51,8 @@ def effect_of(first: Sequence[Sketch], second: Sequence[Sketch]) -> Effect:
     true = max(float((differences**2 - variances).mean()), 0.0)
     shrunk = np.abs(differences) * np.divide(true, true + variances, out=np.zeros_like(variances), where=variances > 0)
     shrunk[variances <= 0] = np.abs(differences)[variances <= 0]
-    # Where nothing is left, the measurement that varies most says how much might be.
-    largest = int(shrunk.argmax() if shrunk.any() else variances.argmax())
-    return Effect(min(float(shrunk[largest]) / 2, 1.0), min(float(np.sqrt(variances[largest])) / 2, 1.0))
+    # Which measurement it is may be chance, too: the error is that of those that vary most.
+    return Effect(min(float(shrunk.max()) / 2, 1.0), min(float(np.sqrt(variances.max())) / 2, 1.0))
 
 
 def _variance_of_rows(before: Sketch, after: Sketch) -> Floats:

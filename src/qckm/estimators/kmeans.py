@@ -47,8 +47,8 @@ class CompressiveKMeans(
         The kernel's length in data units; "auto" takes it from a pilot of at most 5000 rows, drawn from all rows in
         `fit`, from the first batch in `partial_fit`.
     law : str or Law, default "auto"
-        Law of the frequencies; "auto" is "balanced-radius", for the exponential signature and in `partial_fit`, which
-        sees the first rows only, "gaussian"; "concentrated-radius" where m < 3nK, or K ≥ 50 and n ≥ 5.
+        Law of the frequencies; "auto" is "integer-balanced", for the exponential signature and in `partial_fit`, which
+        sees the first rows only, "integer-gaussian"; "integer-concentrated" where m < 3nK, or K ≥ 50 and n ≥ 5.
     decoder : {"auto", "matched", "clompr"}, default "auto"
         "matched" models clusters with width, through all harmonics of the signature; "clompr" is the paper's algorithm
         to the letter; "auto" is "matched".

@@ -29,6 +29,9 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Compress
     ----------
     n_components : int, default 1
         r.
+    standardize : bool, default False
+        Whether each column counts in its own standard deviation. It is known from the sketch, so this can be decided
+        after the pass: `CompressivePCA(2, standardize=True).fit_sketch(sketch)`.
     signature : str, Signature or callable, default "one-bit"
     n_frequencies : int or "auto", default "auto"
         m; "auto" takes 4·r·n, at least 100. With fewer than 2·r·n, `converged_` is False.
@@ -53,6 +56,8 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Compress
     explained_variance_ratio_ : ndarray of shape (r,)
         Shares of the variance of all columns.
     mean_ : ndarray of shape (n,)
+    deviations_ : ndarray of shape (n,)
+        What columns are divided by: their standard deviations where they are standardised, else 1.
     converged_ : bool
         Whether what was fitted reproduces the sketch to its sampling noise; of the columns' covariances, whether no row
         was clipped.
@@ -77,12 +82,17 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Compress
     ([[0.6, 0.8, 0.0]], True)
     """
 
-    _parameters: ClassVar[dict[str, Expected]] = {**SHARED, "n_components": COUNT}
+    _parameters: ClassVar[dict[str, Expected]] = {
+        **SHARED,
+        "n_components": COUNT,
+        "standardize": Expected("True or False", lambda value: isinstance(value, (bool, np.bool_))),
+    }
 
     def __init__(
         self,
         n_components: int = 1,
         *,
+        standardize: bool = False,
         signature: Any = "one-bit",
         n_frequencies: Any = "auto",
         scale: Any = "auto",
@@ -93,6 +103,7 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Compress
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
+        self.standardize = standardize
         self.signature = signature
         self.n_frequencies = n_frequencies
         self.scale = scale
@@ -105,7 +116,7 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Compress
     def transform(self, X: Any) -> Floats:
         """Return the rows in terms of the components, (rows, r)."""
         check_is_fitted(self)
-        coordinates: Floats = (finite_rows(self, X) - self.mean_) @ self.components_.T
+        coordinates: Floats = (finite_rows(self, X) - self.mean_) / self.deviations_ @ self.components_.T
         return coordinates
 
     def inverse_transform(self, X: Any) -> Floats:
@@ -114,7 +125,7 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Compress
         coordinates = check_array(X, dtype=np.float64)
         if coordinates.shape[1] != self.n_components:
             raise RowsError(f"Expected {self.n_components} column(s), a component each, got {coordinates.shape[1]}.")
-        rows: Floats = coordinates @ self.components_ + self.mean_
+        rows: Floats = coordinates @ self.components_ * self.deviations_ + self.mean_
         return rows
 
     @property
@@ -130,13 +141,19 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Compress
     @property
     def explained_variance_ratio_(self) -> Floats:
         """The share of each component in the variance of all columns, (r,)."""
-        ratios: Floats = self.explained_variance_ / np.trace(self._decode().covariance)
+        ratios: Floats = self.explained_variance_ / np.trace(self._covariance())
         return ratios
 
     @property
     def mean_(self) -> Floats:
         """The mean of the rows, (n,)."""
         return self._decode().mean
+
+    @property
+    def deviations_(self) -> Floats:
+        """What columns are divided by, (n,)."""
+        variances = np.diag(self._decode().covariance)
+        return np.sqrt(np.where(variances > 0, variances, 1.0)) if self.standardize else np.ones(len(variances))
 
     @property
     def source_(self) -> str:
@@ -157,10 +174,15 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Compress
         return 1
 
     def _eigen(self) -> tuple[Floats, Floats]:
-        values, vectors = np.linalg.eigh(self._decode().covariance)
+        values, vectors = np.linalg.eigh(self._covariance())
         components = vectors[:, ::-1][:, : self.n_components].T
         largest = np.take_along_axis(components, np.abs(components).argmax(axis=1)[:, np.newaxis], axis=1)
         return values[::-1][: self.n_components], components * np.where(largest < 0, -1.0, 1.0)
+
+    def _covariance(self) -> Floats:
+        """Return the covariance of the columns as they count, (n, n)."""
+        counted: Floats = self._decode().covariance / np.multiply.outer(self.deviations_, self.deviations_)
+        return counted
 
     def _choose_n_frequencies(self, n_features: int) -> int:
         return choose_axes_frequencies(n_features, self.n_components)

@@ -6,6 +6,7 @@ operator's numbers and the user's prefix.
 
 from __future__ import annotations
 
+import math
 import os
 import zlib
 from collections.abc import Iterable
@@ -19,7 +20,9 @@ from qckm.errors import OperatorError
 from qckm.export.rendering import PREFIX, read_source, require_prefix, with_prefix
 from qckm.kernels import reference
 from qckm.operator import seeded
+from qckm.operator.codes import RegeneratedCodes
 from qckm.operator.operator import Operator
+from qckm.operator.recipe import Recipe, quantiles
 from qckm.operator.structured import StructuredCodes
 
 COUNTER_BITS = (16, 32)
@@ -47,11 +50,13 @@ def export_c(
     prefix : str, default "qckm"
         What the names of functions and macros start with.
     regenerate : bool, default False
-        Whether the device makes the frequencies itself, slower and in less flash; for the seeded law only.
+        Whether the device makes the frequencies itself, slower and in less flash: those of the integer laws, and,
+        faster, of the seeded law.
     counter_bits : {16, 32}, default 16
         Local counters hold 65535 or 2**32 - 1 rows.
     hints : bool, default True
-        Whether regenerated frequencies come with a byte each, of flash, that saves two thirds of the time.
+        Whether regenerated frequencies of the seeded law come with a byte each, of flash, that saves two thirds of the
+        time.
 
     Examples
     --------
@@ -84,7 +89,7 @@ def render_c(
     if counter_bits not in COUNTER_BITS:
         raise OperatorError(f"Expected counters of 16 or 32 bits, got {counter_bits!r}.")
     origin = require_exportable(operator)
-    tables = _regenerated_tables(operator, hints) if regenerate else _stored_tables(operator)
+    frequencies = _regenerated(operator, hints) if regenerate else f"{_stored_tables(operator)}\n{_part('stored.h')}"
     if counter_bits // 8 * operator.n_measurements > LONGEST_PAYLOAD:
         raise OperatorError(f"Expected counters of at most {LONGEST_PAYLOAD} bytes: use fewer frequencies.")
     parts = [
@@ -92,8 +97,7 @@ def render_c(
         _part("portability.h"),
         _arithmetic(),
         _common_tables(operator, origin),
-        tables,
-        _part("regenerated.h" if regenerate else "stored.h"),
+        frequencies,
         *(_part(name) for name in _COMMON),
         "#endif\n",
     ]
@@ -117,13 +121,38 @@ def require_exportable(operator: Operator) -> npt.NDArray[np.int64]:
     return origin.astype(np.int64)
 
 
-def recipe_of(operator: Operator) -> tuple[seeded.Recipe, seeded.Draws]:
+def render_recipe(recipe: Recipe) -> str:
+    """Return the C that makes frequencies and dither from a recipe, without what it is included with.
+
+    Of structured ones it has the norms and the random words that their radii and signs are made of.
+    """
+    root = math.isqrt((1 << 33) // (9 * recipe.degrees))
+    numbers = {
+        **{"SEED_LOW": f"UINT32_C({recipe.seed & 0xFFFFFFFF})", "SEED_HIGH": f"UINT32_C({recipe.seed >> 32})"},
+        **{"DITHERED": int(recipe.dithered), "OCTAVES": recipe.octaves, "BASE": f"{recipe.m // recipe.octaves}u"},
+        **{"SPREAD": f"UINT32_C({root})", "CENTER": f"INT32_C({(1 << 16) - (1 << 17) // (9 * recipe.degrees)})"},
+        "WHOLE": f"UINT32_C({math.isqrt(recipe.n << 40)})",
+    }
+    same = bool((recipe.gains == recipe.gains[0]).all())
+    gain = f"((void)(k), UINT32_C({recipe.gains[0]}))" if same else "((uint32_t)QCKM_READ_32(&qckm_gains[k]))"
+    return "\n".join(
+        [
+            *(f"#define QCKM_{name} {number}" for name, number in numbers.items()),
+            f"#define QCKM_GAIN_OF(k) {gain}\n",
+            "" if same else _table("uint32_t", "gains", map(str, recipe.gains.tolist())),
+            _table("uint16_t", "quantiles", map(str, quantiles().tolist())),
+            _part("recipe.h"),
+        ]
+    )
+
+
+def seeded_recipe(operator: Operator) -> tuple[seeded.Recipe, seeded.Draws]:
     """Return what the operator's frequencies are made of, if the seeded law made them."""
     seed = seeded.seed_of(operator.law)
     if seed is None or operator.scale is None:
         raise OperatorError(
-            f"Only frequencies of the seeded law can be regenerated, got {operator.law!r}: store them, or draw the "
-            "operator with law='seeded'."
+            f"Only frequencies that were made from a seed can be made again, got {operator.law!r}: store them, or draw "
+            "the operator with an integer law or law='seeded'."
         )
     recipe = seeded.make_recipe(seed, operator.scale, operator.units, operator.steps)
     draws = seeded.draw(seed, operator.n_features, operator.n_frequencies)
@@ -167,7 +196,7 @@ def _opening(operator: Operator, regenerate: bool, counter_bits: int) -> str:
  * A qckm encoder: {n} readings to {operator.n_measurements} bits, with integers only. Generated: do not edit.
  *
  * operator     {operator.fingerprint}
- * frequencies  {m}, {"regenerated from a seed of 32 bits" if regenerate else "stored"}
+ * frequencies  {m}, {"made from a seed" if regenerate else "stored"}
  * dither       {operator.dither}
  *
  * A reading is an int16 in steps. The steps of the features, in data units:
@@ -213,8 +242,10 @@ def _stored_tables(operator: Operator) -> str:
     return f"{frequencies}\n{_table('uint32_t', 'dither', map(str, operator.dither_codes.tolist()))}"
 
 
-def _regenerated_tables(operator: Operator, hints: bool) -> str:
-    recipe, draws = recipe_of(operator)
+def _regenerated(operator: Operator, hints: bool) -> str:
+    if isinstance(operator.codes, RegeneratedCodes):
+        return render_recipe(operator.codes.recipe)
+    recipe, draws = seeded_recipe(operator)
     root = int(seeded.mix(np.array([recipe.seed], np.uint32))[0])
     hinted = hints and int(draws.rejected.max()) < 256
     return "\n".join(
@@ -223,6 +254,7 @@ def _regenerated_tables(operator: Operator, hints: bool) -> str:
             f"#define QCKM_HINTED {int(hinted)}\n",
             _table("int16_t", "gains", map(str, recipe.gains.tolist())),
             _table("uint8_t", "rejected", map(str, draws.rejected.tolist())) if hinted else "",
+            _part("seeded.h"),
         ]
     )
 

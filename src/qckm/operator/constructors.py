@@ -43,7 +43,7 @@ class ConstructedOperator(Operator):
         n_features: int,
         n_frequencies: int,
         scale: float,
-        law: str | Law = "gaussian",
+        law: str | Law = "integer-gaussian",
         signature: SignatureLike = "one-bit",
         dither: Dither = "paired",
         origin: npt.ArrayLike | None = None,
@@ -63,11 +63,11 @@ class ConstructedOperator(Operator):
             n and m.
         scale : float
             The kernel's length s = sqrt(n / E‖ω‖²), in units.
-        law : str or Law, default "gaussian"
-            "gaussian", "folded-gaussian", "adapted-radius", "balanced-radius" or "concentrated-radius"; or "seeded",
-            much like the last, of a seed that is drawn: see `from_seed`. "integer-gaussian", "integer-balanced" and
-            "integer-concentrated" are like those without, made by integers alone, so that a file holds a few bytes in
-            place of the frequencies.
+        law : str or Law, default "integer-gaussian"
+            "integer-gaussian", "integer-balanced" or "integer-concentrated": made by integers alone from a seed that is
+            drawn, so that a file holds a few bytes in place of the frequencies. "gaussian", "balanced-radius" and
+            "concentrated-radius" are spread as these and are written whole, as are "folded-gaussian", "adapted-radius"
+            and "seeded", which is that of `from_seed`.
         signature : str, Signature or callable, default "one-bit"
             "exponential" is CKM. A callable must be 2π-periodic, centred and in [−1, 1].
         dither : {"paired", "single"}, default "paired"
@@ -121,6 +121,7 @@ class ConstructedOperator(Operator):
         units: npt.ArrayLike | None = None,
         random_state: RandomStateLike = None,
         feature_names: Sequence[str] | None = None,
+        private: bool = False,
     ) -> Self:
         """Draw an operator from what the columns may be, and look at no row.
 
@@ -136,15 +137,17 @@ class ConstructedOperator(Operator):
         n_clusters : int
             K.
         n_frequencies : int, optional
-            How many frequencies to measure at each scale; 5nK by default.
+            How many frequencies to measure at each scale; 20nK by default, or 5nK if sketches are to be private.
         octaves : int, optional
             How many scales, each half of the one before; 5 by default, or as many as fit, in one column of many
             clusters.
-        law : str or Law, default "balanced-radius"
+        law : str or Law, default "integer-balanced"
         signature, dither, random_state, feature_names
             As those of `draw`.
         units : array-like of shape (n,), optional
             The size of a unit of each feature, 1 by default: `upper − lower`, to count each column by its range.
+        private : bool, default False
+            Whether sketches are to be released with noise, of which each measurement has the more, the more there are.
 
         Returns
         -------
@@ -155,11 +158,15 @@ class ConstructedOperator(Operator):
         >>> import qckm
         >>> op = qckm.SketchOperator.from_ranges([0, 0, 0], [255, 255, 255], n_clusters=10, random_state=0)
         >>> op.octaves, op.n_frequencies, op.origin
-        (5, 750, array([127.5, 127.5, 127.5]))
+        (5, 3000, array([127.5, 127.5, 127.5]))
         """
         low, high = as_ranges(lower, upper)
         n, K = low.size, as_count("n_clusters", n_clusters)
-        m = choose_n_frequencies(n, K) if n_frequencies is None else as_count("n_frequencies", n_frequencies)
+        m = (
+            choose_n_frequencies(n, K, not private)
+            if n_frequencies is None
+            else as_count("n_frequencies", n_frequencies)
+        )
         sizes, signature, law = as_units(units, n), signatures.get(signature), get_law(law)
         coarsest = public.coarsest_scale((high - low) / sizes, K)
         steps = public.choose_steps((high - low) / 2, coarsest * sizes)

@@ -52,8 +52,9 @@ def draw(
             )
         return law.draw_codes(request, rng)
     if law.degrees is not None:
-        seed = int(rng.integers(2**64, dtype=np.uint64))
-        return draw_recipe(request, law, arrangement, octaves, seed), law.name
+        drawn = draw_recipe(request, law, arrangement, octaves, int(rng.integers(2**64, dtype=np.uint64)))
+        if drawn is not None:
+            return drawn, law.name
     return _draw_radial(request, law, arrangement, octaves, rng), law.name
 
 
@@ -73,18 +74,19 @@ def _draw_radial(
     return _draw_dense(request, law, rng)
 
 
-def draw_recipe(request: OperatorRequest, law: Law, arrangement: Arrangement, octaves: int, seed: int) -> Drawn:
-    """Make frequencies from a recipe, dense or structured, at one scale or several."""
+def draw_recipe(request: OperatorRequest, law: Law, arrangement: Arrangement, octaves: int, seed: int) -> Drawn | None:
+    """Make frequencies from a recipe, dense or structured, at one scale or several.
+
+    None where structured ones are asked for, of so few features or so coarse steps that no recipe makes them.
+    """
     assert law.degrees is not None
     degrees, dithered = law.degrees(request.n), not needs_no_dither(request.signature, request.dither)
     if octaves > 1:
         _require_dense(arrangement)
     elif arrangement == "structured" or (arrangement == "auto" and is_faster(request.n, request.m)):
         drawn = _structured_recipe(request, degrees, dithered, seed)
-        if drawn is not None:
+        if drawn is not None or arrangement == "structured":
             return drawn
-        if arrangement == "structured":
-            raise OperatorError(_NOT_STRUCTURED)
     plain = Recipe(request.n, request.m, seed, degrees, np.zeros(request.n, np.int64))
     sizes = (request.scale * request.units)[:, np.newaxis]
     if octaves > 1:

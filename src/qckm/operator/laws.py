@@ -35,8 +35,6 @@ class Law:
     draw_codes : callable, optional
         How to draw the integers of an operator, for a law whose directions are its own as well: (request, rng) to them
         and a note.
-    radians : float, optional
-        The rms ‖ω‖ times the clusters' standard deviation that suits it, where that is not for the planner to say.
     degrees : callable, optional
         For a law whose frequencies are made from a recipe (recipe.py): the degrees of freedom of norms in dimension n.
     """
@@ -45,14 +43,13 @@ class Law:
     draw_radii: Callable[[int, int, np.random.Generator], Floats]
     mean_square: Callable[[int], float]
     draw_codes: Callable[[OperatorRequest, np.random.Generator], tuple[Drawn, str]] | None = None
-    radians: float | None = None
     degrees: Callable[[int], int] | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
         """Let a law of ours travel, by pickle or copy, as its name: its functions have none."""
         if LAWS.get(self.name) is self:
             return get_law, (self.name,)
-        return type(self), (self.name, self.draw_radii, self.mean_square, self.draw_codes, self.radians, self.degrees)
+        return type(self), (self.name, self.draw_radii, self.mean_square, self.draw_codes, self.degrees)
 
 
 def _adapted_radii(n: int, m: int, rng: np.random.Generator) -> Floats:
@@ -113,8 +110,7 @@ LAWS: dict[str, Law] = {
             lambda n, m, rng: np.sqrt(rng.chisquare(_BALANCE * n, m)),
             lambda n: float(_BALANCE * n),
         ),
-        # All its ‖ω‖ are about equal, and high frequencies suit that.
-        Law("seeded", seeded.draw_radii, lambda n: float(seeded.VARIANCE * n), seeded.draw_codes, radians=0.9),
+        Law("seeded", seeded.draw_radii, lambda n: float(seeded.VARIANCE * n), seeded.draw_codes),
         _integer_law("integer-gaussian", lambda n: n),
         _integer_law("integer-concentrated", lambda n: _CONCENTRATION),
         _integer_law("integer-balanced", lambda n: _BALANCE * n),

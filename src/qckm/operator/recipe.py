@@ -84,7 +84,7 @@ class Recipe(Value):
         """Return the dither codes, (m,)."""
         if not self.dithered:
             return np.zeros(self.m, np.int32)
-        return (self._opening(0, self.m)[1] >> np.uint64(8)).astype(np.int32)
+        return (self._openings()[1] >> np.uint64(8)).astype(np.int32)
 
     def frequencies(self) -> npt.NDArray[np.int16] | StructuredCodes:
         """Return the frequency codes."""
@@ -113,10 +113,13 @@ class Recipe(Value):
             found[:, start:stop] = self._components(start, stop).T
         return found
 
-    def norms(self, start: int = 0, stop: int | None = None) -> Int64s:
-        """Return norms of frequencies in units of their rms, in 65536ths."""
-        words = self._opening(start, self.m if stop is None else stop)[0].astype(np.int64)
-        edges = quantiles()
+    def norms(self) -> Int64s:
+        """Return the norms of all frequencies in units of their rms, in 65536ths, (m,)."""
+        return self._norms(self._openings()[0])
+
+    def _norms(self, first: Uint64s) -> Int64s:
+        """Return the norms that the first words of frequencies make."""
+        words, edges = first.astype(np.int64), quantiles()
         cells, places = words >> 23 & CELLS - 1, words >> 7 & 0xFFFF
         normal = edges[cells] + ((edges[cells + 1] - edges[cells]) * places >> 16)
         spread = normal * int(_root(np.array([(1 << 33) // (9 * self.degrees)], np.uint64))[0]) + 2048 >> 12
@@ -135,13 +138,14 @@ class Recipe(Value):
         drawn: Int64s = _normal_numbers()[halves.reshape(stop - start, -1)[:, 4 : 4 + self.n]].astype(np.int64)
         lengths = _root((drawn * drawn).sum(axis=1).astype(np.uint64) << np.uint64(14)).astype(np.int64)
         whole = int(_root(np.array([self.n << 40], np.uint64))[0])
-        drawn *= (self.norms(start, stop) * whole // lengths)[:, np.newaxis]
+        drawn *= (self._norms(words[0][:, 0]) * whole // lengths)[:, np.newaxis]
         drawn += 1 << 12
         drawn >>= 13
         return drawn
 
-    def _opening(self, start: int, stop: int) -> tuple[Uint64s, ...]:
-        return philox(0, np.arange(start, stop, dtype=np.uint64), 0, 0, self.seed)
+    def _openings(self) -> tuple[Uint64s, ...]:
+        """Return the first four words of all frequencies."""
+        return philox(0, np.arange(self.m, dtype=np.uint64), 0, 0, self.seed)
 
     def _signs(self) -> npt.NDArray[np.int8]:
         size = block_size(self.n)

@@ -50,6 +50,8 @@ class Plan:
     standardize : bool
         Whether each column counts in its own standard deviation, as the pilot sees it.
     seed : int
+    alone : bool
+        Whether no rows will be at hand when the sketch is decoded: then m is larger.
     """
 
     n_clusters: int | None = None
@@ -61,6 +63,7 @@ class Plan:
     standardize: bool = False
     seed: int = 0
     octaves: int = 1
+    alone: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +111,7 @@ def operator_from_pilot(
 ) -> SketchOperator:
     """Do what `SketchOperator.from_pilot` says."""
     K = as_count("n_clusters", n_clusters)
-    plan = Plan(K, n_frequencies, None, law, signature, dither, bool(standardize), as_seed(random_state), octaves)
+    plan = Plan(K, n_frequencies, None, law, signature, dither, bool(standardize), as_seed(random_state), octaves, True)
     if engine_of(X):
         held = open_held(X, columns)
         names = held.names or tuple(map(str, range(held.n_features)))
@@ -192,7 +195,8 @@ def plan_operator(
         raise OperatorError("Expected n_clusters, or both scale and n_frequencies, got neither.")
     for_pilot, for_operator, _ = spawn(plan.seed, 3)
     units, origin, extent, scale, pilot = np.ones(n), np.zeros(n), None, plan.scale, None
-    m, signature = plan.n_frequencies or choose_n_frequencies(n, n_clusters or 1), signatures.get(plan.signature)
+    m = plan.n_frequencies or choose_n_frequencies(n, n_clusters or 1, plan.alone)
+    signature = signatures.get(plan.signature)
     require_drawable(n, m)  # before rows are looked at: a K that cannot be meant ends here
     law, radians = choose_law(n, n_clusters or 1, m, signature, plan.law, of_all)
     words: list[str] = []

@@ -20,7 +20,6 @@ from qckm.common.budget import kmeans_runs
 from qckm.kernels.reference import CODE_LIMIT, TURN
 from qckm.operator.drawing import ONE_OF
 from qckm.operator.frequency_count import choose_n_frequencies
-from qckm.operator.laws import get_law
 from qckm.operator.signatures import Signature
 from qckm.planning.pilot import Pilot
 
@@ -30,13 +29,13 @@ __all__ = ["Settings", "choose_law", "choose_n_frequencies", "choose_settings"]
 _FEW, _MANY_CLUSTERS, _MANY_FEATURES = 3, 50, 5
 # Frequencies: the law, and rms ‖ω‖ times the clusters' standard deviation (measured: experiments/decoder). Clusters are
 # told apart with the fewest measurements where all ‖ω‖ are about equal, and high.
-_OF_FEW = ("concentrated-radius", 0.9)
+_OF_FEW = ("integer-concentrated", 0.9)
 # With measurements to spare, lower ones see the tails of real clusters, and a spread of norms clusters of different
 # widths. A signature's harmonics are frequencies, too: where it has none, norms are spread further, and reach higher.
-_OF_PLENTY = ("balanced-radius", 0.65)
-_OF_PURE_TONES = ("gaussian", 1.0)
+_OF_PLENTY = ("integer-balanced", 0.65)
+_OF_PURE_TONES = ("integer-gaussian", 1.0)
 # The first rows of a stream may be of one kind, and their scale a few times off: wider norms forgive that.
-_FIRST_ROWS = ("gaussian", _OF_PLENTY[1])
+_FIRST_ROWS = ("integer-gaussian", _OF_PLENTY[1])
 # Starts of k-means: the clusters' width, which is what is wanted, hardly depends on the best of them.
 _RUNS = 10
 # Clusters much tighter than their distances would make a scale at which a search sees nothing: neighbours are no more
@@ -96,9 +95,6 @@ def choose_law(
 
     `of_all` is whether the pilot was drawn from all rows, or is the first of them.
     """
-    own = None if wanted == "auto" else get_law(wanted).radians
-    if own is not None:
-        return wanted, own
     many = n_clusters >= _MANY_CLUSTERS and n_features >= _MANY_FEATURES
     if n_frequencies < _FEW * n_features * n_clusters or many:
         law, radians = _OF_FEW

@@ -69,7 +69,7 @@ class LocalReporter:
     Examples
     --------
     >>> import numpy as np, qckm
-    >>> op = qckm.SketchOperator.from_ranges([-5, -5], [5, 5], n_clusters=2, random_state=0)
+    >>> op = qckm.SketchOperator.from_ranges([-5, -5], [5, 5], n_clusters=2, random_state=0, private=True)
     >>> reporter = qckm.privacy.LocalReporter(op, epsilon=1.0, device=7)
     >>> len(reporter.report([1.0, 2.0]))
     48

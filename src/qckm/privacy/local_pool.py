@@ -46,7 +46,7 @@ class LocalPool:
     Examples
     --------
     >>> import numpy as np, qckm
-    >>> op = qckm.SketchOperator.from_ranges([-5], [5], n_clusters=2, random_state=0)
+    >>> op = qckm.SketchOperator.from_ranges([-5], [5], n_clusters=2, random_state=0, private=True)
     >>> pool = qckm.privacy.LocalPool(op)
     >>> for device in range(100):
     ...     _ = pool.add(qckm.privacy.LocalReporter(op, 1.0, device=device).report([1.0]))

@@ -80,7 +80,7 @@ def release(
     --------
     >>> import numpy as np, qckm
     >>> X = np.random.default_rng(0).normal(size=(20_000, 2)).clip(-5, 5)
-    >>> op = qckm.SketchOperator.from_ranges([-5, -5], [5, 5], n_clusters=3, random_state=0)
+    >>> op = qckm.SketchOperator.from_ranges([-5, -5], [5, 5], n_clusters=3, random_state=0, private=True)
     >>> public = qckm.privacy.release(op.sketch(X), epsilon=1.0, delta=1e-6)
     >>> public.private, round(public.ledger.epsilon_at(1e-6), 3)
     (True, 1.0)

@@ -131,7 +131,7 @@ def _explained(model: Model) -> Check | None:
     if share is None:
         return None
     K = len(model.centers)
-    words = f"{K} {'cluster explains' if K == 1 else 'clusters explain'} {share:.1%} of the sketch's energy."
+    words = f"{K} {'cluster explains' if K == 1 else 'clusters explain'} {max(share, 0.0):.1%} of the sketch's energy."
     if share < _WELL:
         words += " More of them may explain more; or the clusters have another shape."
     return Check(_graded(1 - share, 1 - _WELL, 0.25), "Match with the sketch", words)
@@ -140,7 +140,7 @@ def _explained(model: Model) -> Check | None:
 def _inertia(facts: dict[str, object]) -> Check | None:
     """Say how large the sum of squared distances is, and how certain that is."""
     total, error = number(facts.get("inertia_estimate")), number(facts.get("inertia_error"))
-    if total is None or error is None or total <= 0 or error < 0:
+    if total is None or error is None or error < 0 or not total > 2 * error:  # less is no figure
         return None
     share = error / total
     # 95 % of a normal distribution lie within 1.96 standard errors.
@@ -167,7 +167,7 @@ def _skipped(facts: dict[str, object]) -> Check | None:
     if rows is None or not skipped:
         return None
     share = skipped / (skipped + rows)
-    words = f"{skipped:,} rows ({share:.2g} of all) held a null, a NaN or an infinity and were left out."
+    words = f"{skipped:,} rows ({share:.2g} of all) held a null, a NaN or an infinity and were skipped."
     return Check(_graded(share, 0.01, 0.2), "Bad rows", words)
 
 

@@ -73,7 +73,7 @@ def _pair(found: Drift, names: tuple[str, str]) -> list[Html | None]:
         element("p", f"{names[0]}, then {names[1]}", class_="soft"),
         section(verdict, said, kind=_kind(found.drifted)),
         _columns(found),
-        None if explanation is None else _changes(explanation),
+        None if explanation is None or not explanation.lines() else _changes(explanation),
         None if explanation is None else _clusters(explanation, found),
         witness,
     ]

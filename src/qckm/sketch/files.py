@@ -11,11 +11,12 @@ import os
 from qckm.common import foreign_files
 from qckm.common.atomic import updating, write_atomically
 from qckm.errors import FileError, QckmError
-from qckm.sketch import old_files, sections
+from qckm.sketch import old_files, operator_sections, sections
 from qckm.sketch.sections import MAGIC, START, VERSION, dumps
 from qckm.sketch.sketch import Sketch
+from qckm.sketch.sketch_operator import SketchOperator
 
-__all__ = ["dumps", "load", "loads", "save", "sizes", "updating"]
+__all__ = ["dumps", "load", "loads", "may_be_of", "save", "sizes", "updating"]
 
 
 def loads(data: bytes) -> Sketch:
@@ -27,6 +28,11 @@ def loads(data: bytes) -> Sketch:
         raise
     except QckmError as error:
         raise error.within("The file's checksum is right, but what it holds is not valid", FileError) from error
+
+
+def may_be_of(data: bytes, operator: SketchOperator) -> bool:
+    """Return whether a file claims to be of an operator: its own is not made for that, which may be large."""
+    return version_of(data) != VERSION or operator_sections.may_be_of(sections.split(data), operator)
 
 
 def sizes(data: bytes) -> dict[str, int]:

@@ -69,6 +69,12 @@ def operator_of(sections: Mapping[bytes, memoryview]) -> SketchOperator:
     return found
 
 
+def may_be_of(sections: Mapping[bytes, memoryview], operator: SketchOperator) -> bool:
+    """Return whether sections claim to be of an operator: by its fingerprint, and no larger than it."""
+    own = operator.short_fingerprint + varint(operator.n_features) + varint(operator.n_frequencies)
+    return bytes(sections.get(OPERATOR, b"")[: len(own)]) == own
+
+
 def _made(own: dict[bytes, bytes]) -> SketchOperator:
     if OPERATOR not in own or (INLINE in own) == (RECIPE in own):
         raise FileError("Expected an operator, section O, and its frequencies, section I or R.")

@@ -115,7 +115,7 @@ class SketchOperator(ConstructedOperator):
         standardize : bool, default False
             Whether each column counts in its own standard deviation.
         n_frequencies : int, optional
-            m; 5nK by default.
+            m; 20nK by default: no rows are decoded with.
         law, signature, dither, octaves, random_state
             As those of `draw`. The scale of several octaves is the middle one.
         columns : sequence of str or int, optional

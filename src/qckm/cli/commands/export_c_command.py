@@ -17,10 +17,14 @@ from qckm.export.rendering import PREFIX
 @click.option("--output", "-o", type=Output(), help="The C header. [default: stdout]")
 @click.option("--prefix", default=PREFIX, show_default=True, help="What all names start with.")
 @click.option(
-    "--regenerate", is_flag=True, help="Make the frequencies on the device: less flash, more time (seeded law)."
+    "--regenerate",
+    is_flag=True,
+    help="Make the frequencies on the device: less flash, more time (integer laws; faster: --law seeded).",
 )
 @click.option(
-    "--hints/--no-hints", default=True, help="With --regenerate: a byte a frequency that saves time. [default: yes]"
+    "--hints/--no-hints",
+    default=True,
+    help="With --regenerate of the seeded law: a byte a frequency that saves time. [default: yes]",
 )
 @click.option(
     "--counters",

@@ -12,6 +12,7 @@ from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.inputs import read_ranges
 from qckm.cli.paths import Input, Output
 from qckm.common.text import format_bytes
+from qckm.operator import ranges as public
 from qckm.planning.plan import Plan, draw_operator
 from qckm.sketch import SketchOperator
 from qckm.sources.rows import OnBad
@@ -27,6 +28,11 @@ from qckm.sources.text import TextFormat
     type=Input(),
     help='Public ranges of the columns, as JSON: {"age": [0, 120], "income": [0, 1e6]}. No row is looked at.',
 )
+@click.option(
+    "--private",
+    is_flag=True,
+    help="With --ranges: sketches will be released with noise, which wants fewer frequencies.",
+)
 @options.operator_options
 @options.plan_options
 @options.data_options
@@ -36,6 +42,7 @@ def command(
     output: str | None,
     clusters: int | None,
     ranges: str | None,
+    private: bool,
     operator_file: str | None,
     columns: tuple[str, ...] | None,
     text: TextFormat,
@@ -50,21 +57,23 @@ def command(
     Examples:
       qckm operator 'data/*.parquet' -k 10 -o fleet.qckm
       qckm operator data.csv -k 10 --standardize --columns age,income -o fleet.qckm
-      qckm operator --ranges ranges.json -k 10 -o fleet.qckm
+      qckm operator --ranges ranges.json -k 10 --private -o public-operator.qckm
       qckm operator --like berlin.qckm -o fleet.qckm
     Then in every place:
       qckm sketch DATA --operator fleet.qckm -o here.qckm
     """
     if [bool(data), ranges is not None, operator_file is not None].count(True) != 1:
         raise click.UsageError("Give DATA, or --ranges FILE, to draw an operator for, or --like FILE to copy one.")
+    if private and ranges is None:
+        raise click.UsageError("--private goes with --ranges: an operator drawn from rows is not private.")
     target = sketch_io.sketch_output(output)
     remarks: tuple[str, ...] = ()
     if operator_file is not None:
         operator = sketch_io.load_operator(operator_file)
     elif ranges is not None:
-        operator = _from_ranges(ranges, clusters, columns, Plan(n_clusters=clusters, **plan_options))
+        operator = _from_ranges(ranges, clusters, columns, Plan(n_clusters=clusters, **plan_options), private)
     else:
-        plan = Plan(n_clusters=clusters, **plan_options)
+        plan = Plan(n_clusters=clusters, alone=True, **plan_options)
         if clusters is None and None in (plan.scale, plan.n_frequencies):
             raise click.UsageError("Give the number of clusters (-k), or both --scale and --frequencies.")
         task = data_to_sketch.SketchTask(data, columns, text, dtype, on_bad, plan, None, None, False, 0)
@@ -87,7 +96,9 @@ def command(
     console.print_facts({"output": target, "sketch_bytes": size, **summaries.operator_facts(operator), **told})
 
 
-def _from_ranges(path: str, clusters: int | None, columns: tuple[str, ...] | None, plan: Plan) -> SketchOperator:
+def _from_ranges(
+    path: str, clusters: int | None, columns: tuple[str, ...] | None, plan: Plan, private: bool
+) -> SketchOperator:
     if clusters is None:
         raise click.UsageError("Give the number of clusters (-k).")
     if plan.scale is not None:
@@ -104,10 +115,11 @@ def _from_ranges(path: str, clusters: int | None, columns: tuple[str, ...] | Non
         clusters,
         n_frequencies=plan.n_frequencies,
         octaves=None if plan.octaves == 1 else plan.octaves,
-        law="balanced-radius" if plan.law == "auto" else plan.law,
+        law=public.LAW if plan.law == "auto" else plan.law,
         signature=plan.signature,
         dither=plan.dither,
         units=upper - lower if plan.standardize else None,
         random_state=plan.seed,
         feature_names=names,
+        private=private,
     )

@@ -70,7 +70,7 @@ def command(
 
     \b
     Examples:
-      qckm operator --ranges ranges.json -k 10 -o public-operator.qckm
+      qckm operator --ranges ranges.json -k 10 --private -o public-operator.qckm
       qckm sketch customers.parquet --operator public-operator.qckm -o secret.qckm
       qckm privatize secret.qckm --epsilon 1 --delta 1e-6 -o public.qckm
       qckm decode public.qckm -k 10 -o model.json

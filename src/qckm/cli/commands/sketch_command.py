@@ -87,7 +87,7 @@ def command(
     sending.require_part(send, part)
     if part is not None:
         id_of(part)  # refused before hours of reading, if it is no name
-    task = SketchTask.of(data, clusters, output, options_of_task)
+    task = SketchTask.of(data, clusters, output, {"alone": True, **options_of_task})
     if task.operator_file is None and clusters is None and None in (task.plan.scale, task.plan.n_frequencies):
         raise click.UsageError("Give the number of clusters (-k), or --scale and --frequencies, or --operator FILE.")
     if by is not None:

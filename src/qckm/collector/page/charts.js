@@ -39,15 +39,15 @@ function ago(time, now) {
 /** A round number that is not below. */
 function ceiling(value) {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
-  return [1, 2, 2.5, 5, 10].map((step) => step * power).find((step) => step >= value);
+  return [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((step) => step * power).find((step) => step >= value);
 }
 
-/** The names that get a colour of their own, the largest first; the others share the last one. */
-function palette(windows, most = 7) {
+/** The names in some windows, the largest first; "… others" come last. */
+function palette(windows) {
   const sums = {};
   for (const { rows } of windows) for (const [name, value] of Object.entries(rows)) sums[name] = (sums[name] || 0) + value;
-  const names = Object.keys(sums).sort((a, b) => sums[b] - sums[a]);
-  return names.length > most + 1 ? [...names.slice(0, most), `${names.length - most} others`] : names;
+  const rank = (name) => (name.endsWith(" others") ? -1 : sums[name]);
+  return Object.keys(sums).sort((a, b) => rank(b) - rank(a));
 }
 
 /** A label under a chart: the day, and under its first hour the date. */
@@ -81,8 +81,7 @@ function bars(windows, span, slots, now, width, label) {
     let sum = 0;
     const words = [];
     names.forEach((name, number) => {
-      const others = name.endsWith(" others") && !(name in rows);
-      const value = others ? Object.keys(rows).filter((key) => !names.includes(key)).reduce((a, key) => a + rows[key], 0) : rows[name] || 0;
+      const value = rows[name] || 0;
       if (!value) return;
       const high = y(sum + value), low = y(sum);
       group.append(make("rect", { x: x + step * 0.12, y: high, width: step * 0.76, height: Math.max(0.5, low - high), fill: COLORS[number % COLORS.length] }));

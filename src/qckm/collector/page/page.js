@@ -8,6 +8,7 @@ let series = "hours";
 let order = { column: "last_seen", down: true };
 let latest = null;
 let before = null; // an earlier overview, for rates
+let patience = 15000; // milliseconds without an event: a computer that has slept does not notice that the line is dead
 
 /** Draw a part of the page, if what it shows is not what it showed. */
 function draw(id, shown, content) {
@@ -39,14 +40,12 @@ function table(columns, rows) {
 }
 
 function showNumbers(found) {
-  const { groups, rows, drifts, refused } = found;
-  const devices = groups.reduce((sum, group) => sum + group.devices, 0), active = groups.reduce((sum, group) => sum + group.active, 0);
-  const missing = groups.reduce((sum, group) => sum + group.missing, 0);
+  const { rows, drifts, refused } = found, { groups, devices, active, missing } = found.totals;
   const lastDrift = drifts.filter((drift) => drift.drifted).at(-1);
   const rate = before && found.now > before.now ? Math.max(0, (rows - before.rows) / (found.now - before.now)) : null;
   const numbers = [
     ["rows", count.format(rows), rate === null ? "" : ` ${short.format(rate)}/s`],
-    ["groups", count.format(groups.length), ""],
+    ["groups", count.format(groups), ""],
     ["devices active", count.format(active), ` of ${count.format(devices)}`],
     ["messages missing", count.format(missing), ""],
     ["refused", count.format(refused), ""],
@@ -68,7 +67,7 @@ function showDrift(found) {
   draw("drift", shown, () => {
     if (!shown.length) return make("p", { class: "soft" }, "No window has been compared yet: the first comparison needs two that have ended.");
     const news = shown.filter((drift) => drift.drifted).reverse().slice(0, 12);
-    const items = news.map((drift) => make("li", {}, make("b", { class: "bad" }, drift.group || "all"), ` ${when(drift.start, drift.span)}: `, drift.words.length ? drift.words.slice(0, 3).join("; ") : verdict(drift)));
+    const items = news.map((drift) => make("li", {}, make("b", { class: "bad" }, drift.group || "all"), ` ${when(drift.start, drift.span)}: `, [verdict(drift), ...drift.words.slice(0, 3)].join("; ")));
     return [driftStrip(shown, span, slots, found.now), news.length ? make("ul", { class: "news", tabindex: 0 }, items) : make("p", { class: "soft" }, "No drift in these windows.")];
   });
 }
@@ -78,7 +77,7 @@ function showClusters(found) {
   draw("clusters", [clusters, $("clusters").clientWidth], () => {
     if (!clusters) return make("p", { class: "soft" }, "Clusters are found when the first windows have been compared.");
     const names = clusters.weights.map((_, number) => `cluster ${number}`);
-    const windows = clusters.over_time.map(({ start, weights }) => ({ start, rows: Object.fromEntries(weights.map((weight, number) => [names[number], weight || 0])) }));
+    const windows = clusters.over_time.map(({ start, span, weights }) => ({ start, span, rows: Object.fromEntries(weights.map((weight, number) => [names[number], weight || 0])) }));
     const shares = clusters.over_time.at(-1)?.weights || clusters.weights;
     const quality = clusters.excess !== null && clusters.excess !== undefined
       ? `Expected to be ${percent(clusters.excess)} above the best centroids${clusters.excess_high ? `, in nine of ten cases at most ${percent(clusters.excess_high)}` : ""}.`
@@ -99,16 +98,16 @@ function showClusters(found) {
 /** Shares over windows, as bands; there is one for each cluster, in the order of the table. */
 function shareChart(windows, names, width) {
   const height = 150, step = width / windows.length;
-  const parts = windows.flatMap(({ start, rows }, at) => {
+  const parts = windows.flatMap(({ start, span, rows }, at) => {
     let sum = 0;
     const total = Object.values(rows).reduce((a, b) => a + b, 0) || 1;
     return names.map((name, number) => {
       const share = rows[name] / total, y = sum * (height - 18);
       sum += share;
-      return make("rect", { class: "mark", x: at * step + 1, y, width: step - 2, height: Math.max(0, share * (height - 18) - 0.5), fill: COLORS[number % COLORS.length] }, make("title", {}, `${when(start, 86400)}, ${name}: ${percent(share)}`));
+      return make("rect", { class: "mark", x: at * step + 1, y, width: step - 2, height: Math.max(0, share * (height - 18) - 0.5), fill: COLORS[number % COLORS.length] }, make("title", {}, `${when(start, span)}, ${name}: ${percent(share)}`));
     });
   });
-  const labels = windows.map(({ start }, at) => (step > 60 || at % Math.ceil(60 / step) === 0 ? make("text", { x: (at + 0.5) * step, y: height - 3, "text-anchor": "middle" }, when(start, 86400).slice(5)) : null));
+  const labels = windows.map(({ start, span }, at) => (step > 60 || at % Math.ceil(60 / step) === 0 ? make("text", { x: (at + 0.5) * step, y: height - 3, "text-anchor": "middle" }, tick(start, span)) : null));
   return make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Shares of the clusters over windows" }, parts, labels);
 }
 
@@ -129,10 +128,12 @@ function showSenders(found) {
     { name: "repeated", ...number("repeated"), narrow: false },
     { name: "refused", ...number("refused"), kind: (row) => (row.refused ? "bad" : "") },
   ];
-  draw("senders", [rows, order, found.quiet], () => {
+  draw("senders", [rows, order, found.quiet, found.totals.groups], () => {
     const quiet = found.quiet.filter((device) => device.name.toLowerCase().includes(wanted));
     const more = quiet.length ? make("p", { class: "soft" }, `Devices not heard of for more than an hour: ${quiet.slice(0, 10).map((device) => `${device.name} (${ago(device.last_seen, found.now)})`).join(", ")}${quiet.length > 10 ? ", …" : ""}`) : null;
-    return [rows.length ? table(columns, rows) : make("p", { class: "soft" }, "Nobody has sent anything yet."), ...(more ? [more] : [])];
+    const left = found.totals.groups - found.groups.length;
+    const others = left ? make("p", { class: "soft" }, `${count.format(left)} more groups are not shown: those with the least trouble, and heard of last.`) : null;
+    return [rows.length ? table(columns, rows) : make("p", { class: "soft" }, "Nobody has sent anything yet."), more, others].filter(Boolean);
   });
 }
 
@@ -175,23 +176,39 @@ function askForToken(words) {
   $("token").focus();
 }
 
-/** Read events until the connection ends; EventSource cannot show a token. */
+/** Read events until the connection ends, or nothing comes any more; EventSource cannot show a token. */
 async function listen() {
-  const answer = await fetch("v1/events", { headers: { Authorization: `Bearer ${token}` } });
+  const stop = new AbortController();
+  let timer;
+  const heard = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => stop.abort(), patience);
+  };
+  heard();
+  try {
+    return await follow(stop.signal, heard);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function follow(signal, heard) {
+  const answer = await fetch("v1/events", { headers: { Authorization: `Bearer ${token}` }, signal });
   if (answer.status === 401 || answer.status === 403) return askForToken((await answer.json()).error), false;
   if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
   sessionStorage.setItem("token", token);
   $("login").hidden = true;
-  state("live", "live");
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return true;
+    heard();
     text += value;
     for (let end; (end = text.indexOf("\n\n")) >= 0; text = text.slice(end + 2)) {
       const line = text.slice(0, end);
-      if (line.startsWith("data: ")) show(JSON.parse(line.slice(6)));
+      if (line.startsWith("data: ")) state("live", "live"), show(JSON.parse(line.slice(6)));
+      else state("lost", "the collector cannot read its store");
     }
   }
 }
