@@ -113,8 +113,9 @@ def check(name: str) -> Checks:
 
 
 def sketches(found: Checks, printed: dict[str, str], months: list, model: object, labels: object, folder: Path) -> None:
-    size = re.search(r"in ([\d.]+) kB", printed["operator"])[1]
-    found.near("operator: kB", float(size), (folder / "operator.qckm").stat().st_size / 1000, 0.05)
+    size, unit = re.search(r"in ([\d.]+) (kB|bytes)", printed["operator"]).groups()
+    kilobytes = float(size) / (1 if unit == "kB" else 1000)
+    found.near("operator: kB", kilobytes, (folder / "operator.qckm").stat().st_size / 1000, 0.05)
     lines = re.findall(r"(\S+)\.qckm: ([\d,]+) rows.*in ([\d.]+) kB, ([\d,]+) times less", printed["sketch"])
     for (month, rows, size, times), truth in zip(lines, months, strict=True):
         found.count(f"{month}: rows", rows, len(truth))

@@ -81,7 +81,7 @@ def choice() -> str:
             excess("large", "sample + sketch (fit)", form="{:.2f}"),
         ],
         [
-            "only rows, as many bytes as the line above",
+            "5000 rows alone, and a few more for the bytes of the sketch",
             "a sample, and `KMeans`",
             excess("large", "sample", form="{:.2f}"),
         ],
@@ -91,12 +91,12 @@ def choice() -> str:
             excess("small", "sketch alone"),
         ],
         [
-            f"only rows, {rows_of('small')} of them: 4.4 to 21 kB",
+            f"{rows_of('small')} rows alone: 4.4 to 21 kB",
             "a sample, and `KMeans`",
             excess("small", "sample"),
         ],
     ]
-    return table(["you may keep, in one place", "use", "SSE above k-means of all rows"], rows)
+    return table(["you may keep, in one place", "use", "extra SSE compared with k-means on all rows"], rows)
 
 
 def excess(budget: str, method: str, order: str = "any", form: str = "{:.1f}") -> str:

@@ -138,3 +138,12 @@ def demo() -> str:
     header = ["", "SSE / KMeans", "ARI", "bytes kept", "data / kept", "seconds"]
     rows = [[line[:34].strip(), *(cell.replace(",", " ") for cell in line[34:].split())] for line in lines[2:5]]
     return table(header, rows)
+
+
+def heavy_tails() -> str:
+    """Return the SSE over the best, on average and at worst, with a uniform sample and with `fit`'s."""
+    results, rows = read_csv(f"{FOLDER}/heavy_tails.csv"), []
+    for data in dict.fromkeys(row["data"] for row in results):
+        found = [column(where(results, data=data, sample=name), "sse") for name in ("uniform", "leverage")]
+        rows.append([data, *(f"{value:.3f}" for some in found for value in (statistics.mean(some), max(some)))])
+    return table(["", "uniform: mean", "worst", "`fit`: mean", "worst"], rows)

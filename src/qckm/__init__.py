@@ -1,6 +1,7 @@
 """Clustering for data you cannot store, move or re-read: one-pass sketches, and k-means from the sketch alone."""
 
 import importlib
+import logging
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -111,6 +112,8 @@ def _operator_from_pilot(*arguments: Any) -> SketchOperator:
     return operator_from_pilot(*arguments)
 
 
+# As libraries do: silent, unless the program that uses it says where messages go.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 sketch_operator.register_planner(_operator_from_pilot)
 engine_rows.register({"dask": "dask", "pyspark": "spark", "ray": "ray", engine_rows.GPU: "gpu"}, _open_partitions)
 

@@ -19,6 +19,7 @@ Topic = Literal[
     "exclude",
     "export",
     "frequencies",
+    "a model",
     "model",
     "operator",
     "output",

@@ -208,6 +208,6 @@ def test_4_a_private_sketch_decoded_with_rows_is_no_private_model(tmp_path, monk
     assert "not private" not in capfd.readouterr().err
     assert qckm.load_model("alone.json").facts["privacy"].startswith("private: ε = 100 at δ = 1e-06")
     assert run(["decode", "public.qckm", "-k", "2", "--rows", "rows.npy", "-o", "with.json"]) == 0
-    words = "the model is not private: the rows of rows.npy took part in it, and nothing hides them"
+    words = "the model is not private: the rows of rows.npy are in it, and no noise hides them"
     assert f"warning: {words}" in capfd.readouterr().err
     assert qckm.load_model("with.json").facts["privacy"] == words

@@ -16,7 +16,7 @@ def sketched(folder, qckm_):
 def test_weights_are_those_of_the_library(sketched, qckm_):
     code, _, said = qckm_("calibrate", "all.qckm", "part0.parquet", "-o", "weights.parquet")
     assert code == 0
-    assert "1,500 rows stand for 3,000" in said
+    assert "1,500 rows represent 3,000" in said
     weights = pq.read_table("weights.parquet")["weight"].to_numpy()
     table = pq.read_table("part0.parquet")
     rows = np.column_stack([table["a"], table["b"]])

@@ -58,7 +58,7 @@ def test_files_without_names_of_equal_content_are_told(folder, qckm_):
 
 def test_a_sketch_of_its_own_operator_is_told_to_merge_with_nothing(folder, qckm_):
     _, _, err = qckm_("sketch", "part0.parquet", "-k", 3, "-o", "my night.qckm")
-    assert "merges with no other, unless that is made with --operator 'my night.qckm'" in err
+    assert "merges only with sketches made with --operator 'my night.qckm'" in err
     assert "qckm operator" in err
     assert "merges" not in qckm_("sketch", "part1.parquet", "--operator", "my night.qckm", "-o", "two.qckm")[2]
     np.testing.assert_equal(qckm_("merge", "my night.qckm", "two.qckm", "-o", "all.qckm")[0], 0)

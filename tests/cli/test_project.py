@@ -70,7 +70,7 @@ def test_bad_rows_are_refused_or_skipped_and_counted(digits, qckm_):
 
 
 def test_a_sketch_that_saves_nothing_or_is_too_wide_is_told_before_the_work(digits, qckm_):
-    _, _, err = qckm_("sketch", "digits.parquet", "-k", 10, "-o", "digits.qckm")
+    _, _, err = qckm_("sketch", "digits.parquet", "-k", 10, "--law", "gaussian", "-o", "digits.qckm")
     assert "the sketch saves nothing; a few principal components" in err
     assert "`qckm project digits.parquet -n 10 -o narrow.parquet`" in err
     many = pd.concat([digits] * 40)

@@ -90,7 +90,7 @@ def test_resuming_reads_only_the_rest(halfway, parts, qckm_):
 def test_without_resume_a_checkpoint_is_mentioned_but_not_used(halfway, parts, qckm_):
     code, _, err = qckm_(*WORDS[:-1], "-o", "out.qckm")
     assert code == 0
-    assert "starting anew" in err
+    assert "starting over" in err
     assert (parts / "out.qckm").read_bytes() == halfway
 
 

@@ -8,6 +8,7 @@ from qckm import engines
 from qckm.engines.jobs import Block, loads, merge_outcomes, merge_parts, outcome_of, result_of, run_part
 from qckm.engines.row_jobs import SAMPLED_PARTS, MisfitJob, SampleJob, SketchJob, choose_parts
 from qckm.errors import MissingExtraError, RowsError, SourceError
+from qckm.planning.pilot import pilot_of
 from qckm.planning.row_sample import RowSample
 from qckm.sketch import files
 from qckm.sources.engine_rows import engine_of
@@ -66,8 +67,9 @@ def test_weights_of_bad_rows_go_with_them(operator, rows):
 
 def test_a_sample_is_the_same_in_whatever_partitions(rows):
     for weights in (None, np.arange(len(rows))):
-        job = SampleJob(seed=5, size=100).dumps()
-        expected = RowSample.empty(3, 5, 100).added(rows, weights).pilot()
+        empty = RowSample.empty(3, 5, 100, around=pilot_of(rows[:40], None))
+        job = SampleJob(empty).dumps()
+        expected = empty.added(rows, weights).pilot()
         for pieces in (1, 4, 9):
             parts = [
                 run_part(job, [Block(rows[some], None if weights is None else weights[some])], number)
@@ -82,9 +84,10 @@ def test_a_sample_is_the_same_in_whatever_partitions(rows):
 
 def test_a_sample_leaves_out_what_is_not_finite():
     rows = np.array([[1.0, 2.0], [np.nan, 1.0], [3.0, np.inf]])
-    found = RowSample.loads(run_part(SampleJob(0).dumps(), [Block(rows)], 0))
+    job = SampleJob(RowSample.empty(2, 0)).dumps()
+    found = RowSample.loads(run_part(job, [Block(rows)], 0))
     np.testing.assert_array_equal(found.rows, [[1.0, 2.0]])
-    assert run_part(SampleJob(0).dumps(), [Block(rows[1:])], 0) == b""
+    assert run_part(job, [Block(rows[1:])], 0) == b""
 
 
 def test_the_pilot_looks_into_few_partitions_all_over():

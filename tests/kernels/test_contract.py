@@ -13,6 +13,7 @@ from qckm.clustering import c_kmeans
 from qckm.decoding import c_loops
 from qckm.kernels import algebra, calling, library, signs, values
 from qckm.kernels.library import REFUSED, RowsAt, Totals
+from qckm.planning import row_keys
 
 HEADERS = [Path(qckm.__file__).parent / "kernels" / "core" / name for name in ("core.h", "decoder.h")]
 # Of the headers without comments. Where this test fails they have changed: raise QCKM_ABI in core.h and ABI in
@@ -22,7 +23,8 @@ DIGEST = {
     2: "f8a821c0bf211985",
     3: "7c8341e9f417bac5",
     4: "f426278ccdca3bac",
-    5: "2ee03f407e882894",
+    5: "1d23fff4e7cda60c",
+    6: "3040e1e456e34e78",
 }
 TYPES = {"int64_t": ctypes.c_int64, "double": ctypes.c_double}
 
@@ -49,7 +51,7 @@ def structures_in_c():
 
 
 def structures_in_python():
-    modules = (c_loops, c_kmeans, signs, values, algebra, calling)
+    modules = (c_loops, c_kmeans, signs, values, algebra, calling, row_keys)
     decoder = [kind for module in modules for kind in vars(module).values() if is_structure(kind)]
     return library.STRUCTURES | {calling.c_name(kind): kind for kind in decoder}
 

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from qckm.errors import OperatorError, RowsError
-from qckm.planning.plan import Plan, decoder_seed, draw_operator, hints_for
+from qckm.planning.plan import Plan, decoder_seed, draw_operator, plan_decoding
 from qckm.planning.scale import choose_n_frequencies
 from qckm.sources.opening import open_source
 
@@ -101,7 +101,7 @@ def test_hints_cost_a_look_at_the_rows_only_where_they_are_wanted():
 def test_hints_for_an_operator_made_elsewhere_are_in_data_units_too():
     X = blobs() * [1.0, 1000.0]
     operator = draw_operator(open_source(X), Plan(n_clusters=3, standardize=True)).operator
-    hints = hints_for(open_source(X), Plan(n_clusters=3), operator)
+    hints = plan_decoding(open_source(X), Plan(n_clusters=3), operator).hints
     np.testing.assert_allclose(hints.deviation, X.std(axis=0), rtol=0.05)
     assert sorted(hints.centers[:, 1].round(-3).tolist()) == [20_000, 30_000, 40_000]
 

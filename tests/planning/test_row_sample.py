@@ -9,13 +9,25 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from qckm.errors import RowsError
-from qckm.planning.row_sample import RowSample, canonical, hash_rows
-from qckm.planning.sampling import draw_pilot, draw_pilot_of
+from qckm.kernels import library
+from qckm.planning.pilot import pilot_of
+from qckm.planning.row_keys import (
+    Screen,
+    _screen_by_numpy,
+    canonical,
+    hash_rows,
+    levels_of,
+    no_counts,
+    screen,
+    squares_of,
+)
+from qckm.planning.row_sample import RowSample
+from qckm.planning.sampling import draw_pilot, draw_pilot_of, sample_by_leverage
 from qckm.sources.opening import open_source
 
 
-def sample(rows, weights=None, seed=7, size=50):
-    return RowSample.empty(rows.shape[1], seed, size).added(rows, weights)
+def sample(rows, weights=None, seed=7, size=50, around=None):
+    return RowSample.empty(rows.shape[1], seed, size, around).added(rows, weights)
 
 
 def require_same(left, right):
@@ -32,17 +44,22 @@ def mixed_rows():
     return rng.permutation(rows)
 
 
+# Most of `mixed_rows` are like these; the 500 that are there several times are far away.
+NEAR = pilot_of(np.random.default_rng(0).normal(size=(100, 2)), None)
+
+
+@pytest.mark.parametrize("around", [None, NEAR])
 @settings(max_examples=20, deadline=None)
 @given(cuts=st.lists(st.integers(0, 30_000), max_size=6), seed=st.integers(0, 99))
-def test_any_parts_in_any_order_give_the_same_sample(mixed_rows, cuts, seed):
-    whole = sample(mixed_rows)
+def test_any_parts_in_any_order_give_the_same_sample(mixed_rows, around, cuts, seed):
+    whole = sample(mixed_rows, around=around)
     shuffled = np.random.default_rng(seed).permutation(mixed_rows)
-    parts = [sample(part) for part in np.split(shuffled, sorted(cuts))]
+    parts = [sample(part, around=around) for part in np.split(shuffled, sorted(cuts))]
     merged = parts[0]
     for part in parts[1:]:
         merged = part.merged(merged)
     require_same(merged, whole)
-    added = RowSample.empty(2, 7, 50)
+    added = whole.emptied()
     for part in np.split(shuffled, sorted(cuts)):
         added = added.added(part)
     require_same(added, whole)
@@ -52,8 +69,9 @@ def test_merging_is_associative_and_survives_bytes(mixed_rows):
     a, b, c = (sample(part) for part in np.array_split(mixed_rows, 3))
     require_same(a.merged(b).merged(c), a.merged(b.merged(c)))
     require_same(RowSample.loads(a.merged(b).dumps()).merged(RowSample.loads(c.dumps())), sample(mixed_rows))
-    with pytest.raises(RowsError, match="one size, seed"):
-        a.merged(sample(mixed_rows, seed=8))
+    for other in (sample(mixed_rows, seed=8), sample(mixed_rows, around=NEAR)):
+        with pytest.raises(RowsError, match="one size, seed"):
+            a.merged(other)
 
 
 def test_a_pilot_is_the_same_of_arrays_and_files_in_any_type(tmp_path, mixed_rows):
@@ -72,9 +90,11 @@ def test_a_pilot_is_the_same_of_arrays_and_files_in_any_type(tmp_path, mixed_row
         np.testing.assert_array_equal(other.weights, expected.weights)
 
 
-def test_weights_are_repeats(mixed_rows):
+@pytest.mark.parametrize("around", [None, NEAR])
+def test_weights_are_repeats(mixed_rows, around):
     weights = np.random.default_rng(1).integers(0, 4, len(mixed_rows))
-    require_same(sample(mixed_rows, weights), sample(np.repeat(mixed_rows, weights, axis=0)))
+    repeated = np.repeat(mixed_rows, weights, axis=0)
+    require_same(sample(mixed_rows, weights, around=around), sample(repeated, around=around))
 
 
 def test_few_rows_are_all_there_with_their_counts():
@@ -89,7 +109,8 @@ def test_few_rows_are_all_there_with_their_counts():
 
 
 def test_rows_of_one_hash_are_not_taken_for_one(monkeypatch):
-    monkeypatch.setattr("qckm.planning.row_sample.hash_rows", lambda rows, seed: np.zeros(len(rows), np.uint64))
+    monkeypatch.setattr("qckm.planning.row_keys.hash_rows", lambda rows, seed: np.zeros(len(rows), np.uint64))
+    monkeypatch.setattr("qckm.planning.row_keys.library.load", lambda: None)
     rows = np.array([[3.0], [1.0], [3.0], [2.0]])
     assert sample(rows).pilot().weights.tolist() == [1.0, 1.0, 2.0]
     require_same(sample(rows[:2]).merged(sample(rows[2:])), sample(rows[::-1]))
@@ -120,12 +141,13 @@ def test_every_row_is_drawn_as_often_as_any_other(values):
     assert chi2.sf(statistic, 399) > 1e-6
 
 
-def test_sums_over_the_pilot_are_unbiased(mixed_rows):
+@pytest.mark.parametrize("around", [None, NEAR])
+def test_sums_over_the_pilot_are_unbiased(mixed_rows, around):
     """Over 60 seeds, the mean error of weighted sums is within five of its standard errors."""
     wanted = [len(mixed_rows), mixed_rows[:, 0].sum(), (mixed_rows[:, 1] > 0).sum()]
     errors = []
     for seed in range(60):
-        found = sample(mixed_rows, seed=seed, size=100).pilot()
+        found = sample(mixed_rows, seed=seed, size=100, around=around).pilot()
         sums = [found.weights.sum(), found.weights @ found.rows[:, 0], found.weights @ (found.rows[:, 1] > 0)]
         errors.append(np.subtract(sums, wanted))
         assert len(found.rows) == 100
@@ -138,6 +160,85 @@ def test_a_frequent_row_is_always_there(mixed_rows):
         found = sample(mixed_rows, seed=seed, size=100).pilot()
         (where,) = np.nonzero((found.rows == [5.0, -5.0]).all(axis=1))
         assert found.weights[where] == pytest.approx(6000, rel=0.01)
+
+
+def test_rows_far_away_are_always_there_by_leverage():
+    rows = np.random.default_rng(4).normal(size=(20_000, 3))
+    rows[5], rows[7000] = 1000.0, -800.0
+    around = pilot_of(rows[:100:2], None)
+    for seed in range(20):
+        found = sample(rows, seed=seed, size=100, around=around).pilot()
+        far = np.abs(found.rows[:, 0]) > 100
+        assert found.weights[far].tolist() == [1.0, 1.0]
+        assert found.weights[~far].sum() == pytest.approx(20_000, rel=0.8)
+
+
+@pytest.mark.skipif(library.load() is None, reason="needs the C core")
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ["f4", "f8", ">f8", "i1", "u2", "i8"])
+def test_the_c_core_screens_rows_as_numpy_does(kind, weighted):
+    rng = np.random.default_rng(6)
+    rows = (100 * rng.standard_t(2, size=(1000, 6))).astype("f8" if "f" in kind else "i8").astype(kind)[::-1, ::2]
+    rows[rng.integers(1000, size=300)] = rows[0]
+    if "f" in kind:
+        rows[[3, 500], [0, 2]] = np.nan, -np.inf
+        rows[7] = -0.0
+        rows[8] = 1e30
+    weights = rng.normal(size=1000) if weighted else None
+    how = Screen(9, np.full(3, 2.0), np.array([0.1, 0.5, 1.0]), np.uint64(2**60), np.uint64(2**42), 0.1)
+    found = []
+    for function in (screen, _screen_by_numpy):
+        table = no_counts()
+        found.append((*function(rows, weights, how, table, 5.0), table))
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert 0 < len(found[0][0]) < 1000
+
+
+def test_threads_do_not_change_the_sample(monkeypatch, mixed_rows):
+    monkeypatch.setattr("qckm.planning.row_sample._BLOCK", 1000)
+    weights = np.random.default_rng(2).integers(0, 4, len(mixed_rows))
+    one, many = (
+        [sample(mixed_rows, some, around=NEAR) for some in (None, weights)]
+        for threads in (1, 3)
+        if not monkeypatch.setattr("qckm.planning.row_sample.count_threads", lambda _, threads=threads: threads)
+    )
+    for left, right in zip(one, many, strict=True):
+        require_same(left, right)
+
+
+def test_rows_count_in_units_by_leverage():
+    rows = np.random.default_rng(5).normal(size=(5000, 2)) * [1.0, 1000.0]
+    rows[9, 0] = 500.0
+    around = pilot_of(rows[10:200], None)
+    empty = RowSample.empty(2, 0, 50, around, units=np.array([1.0, 1000.0]))
+    assert 500.0 in empty.added(rows).pilot().rows[:, 0]
+
+
+def test_a_row_whose_square_is_no_number_has_no_leverage():
+    assert squares_of(np.array([[1e200], [0.0], [1e160]]), np.zeros(1), np.ones(1)).tolist() == [0, 0, 0]
+    constant = RowSample.empty(1, 0, 10, pilot_of(np.ones((5, 1)), None))
+    assert levels_of(squares_of(np.array([[1.0], [2.0]]), constant.center, constant.factors)).tolist() == [0, 40]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_of_a_large_array_rows_far_away_and_one_in_a_few_are_looked_at(monkeypatch, weighted):
+    """Over 40 seeds, the mean error of weighted sums is within five of its standard errors."""
+    monkeypatch.setattr("qckm.planning.sampling.LOOKED_AT", 1000)
+    rng = np.random.default_rng(11)
+    rows = rng.normal(size=(20_011, 2))
+    rows[[5, 20_010]] += 300.0
+    weights = rng.integers(1, 4, len(rows)) if weighted else np.ones(len(rows), int)
+    wanted, errors = [weights.sum(), weights @ (rows[:, 0] > 1)], []
+    around = pilot_of(rows[10:500], None)
+    for seed in range(40):
+        empty = RowSample.empty(2, seed, 100, around)
+        found = sample_by_leverage(rows, weights if weighted else None, empty).pilot()
+        far = found.rows[:, 0] > 200
+        assert sorted(found.weights[far]) == sorted(weights[[5, 20_010]])
+        errors.append([found.weights.sum() - wanted[0], found.weights @ (found.rows[:, 0] > 1) - wanted[1]])
+    errors = np.array(errors)
+    assert (np.abs(errors.mean(axis=0)) < 5 * errors.std(axis=0) / np.sqrt(40)).all()
 
 
 def test_rows_without_weights_follow_the_weights():

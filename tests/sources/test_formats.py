@@ -252,7 +252,7 @@ def test_the_index_of_pandas_is_no_feature(tmp_path, index):
         assert source.feature_names == ("a", "b")
         (said,) = source.assumptions
         assert said.endswith(
-            f": {name!r}, the index of a pandas frame, was left out; name it among the columns to read it"
+            f": {name!r}, the index of a pandas frame, is not read; name it among the columns to read it"
         )
         assert qckm.sketch_source(op, data) == op.sketch(frame)
     if index.dtype == np.int64:

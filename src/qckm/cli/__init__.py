@@ -31,9 +31,9 @@ VERBS = {
     "project": "Turn many columns into a few principal components, before sketching.",
     "encode": "Turn rows into the bits that a sensor would send.",
     "export-c": "Write an operator as C, for a sensor.",
-    "pool": "Make a sketch of such bits, or of a sensor's messages.",
+    "pool": "Turn such bits, or a sensor's messages, into a sketch.",
     "collect": "Run a service that adds up what shops and sensors send.",
-    "send": "Send sketches to such a service; what cannot be sent now waits.",
+    "send": "Send sketches to such a service; retry later what cannot be sent now.",
     "info": "Show what is in a sketch, a model or a checkpoint.",
     "report": "Write one HTML file that shows what was found.",
     "demo": "Make a million rows, cluster them and write a report.",
@@ -152,7 +152,7 @@ def run(arguments: list[str] | None = None) -> int:
         if os.environ.get("QCKM_DEBUG"):
             say_traceback(error)
         _failed(f"unexpected: {type(error).__name__}: {error}", failed)
-        say("This is a fault of qckm's: QCKM_DEBUG=1 shows where it is.")
+        say("This is a bug in qckm: QCKM_DEBUG=1 shows where.")
         return failed
 
 

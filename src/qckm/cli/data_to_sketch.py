@@ -22,7 +22,8 @@ from qckm.decoding.decode import Hints
 from qckm.decoding.room import require_room
 from qckm.errors import CheckpointError, QckmError
 from qckm.kernels.placement import computing_on
-from qckm.planning.plan import Plan, Planned, draw_operator, hints_for, require_rows
+from qckm.planning.plan import PilotedRows, Plan, Planned, draw_operator, plan_decoding, require_rows, sampled
+from qckm.planning.row_sample import RowSample
 from qckm.sketch import Sketch, SketchOperator, checkpoints
 from qckm.sketch.checkpoints import Checkpoint
 from qckm.sketch.runs import State, states
@@ -125,18 +126,16 @@ def sketch_data(
     start = _resumed(path, source, options, task.resume, console) if path else None
     if want_hints and source.n_rows is not None:
         require_rows(source.n_rows, task.plan.n_clusters or 1)
-    planned = Planned(operator) if operator is not None else None
-    if planned is None and start is not None and not want_hints:
-        planned = Planned(start.sketch.operator)
-    if planned is None:
-        planned = draw_operator(source, task.plan, want_hints)
+    if operator is None and start is not None and not want_hints:
+        operator = start.sketch.operator
+    planned = _planned(source, operator, task.plan, want_hints)
     for words in planned.words:
         console.say(words)
     if want_hints:
         require_room(planned.operator.n_features, planned.operator.n_frequencies // planned.operator.octaves)
     if start is None:
         say_of_size(planned.operator, source, want_hints, console)
-        start = State(planned.operator.empty())
+        start = State(planned.operator.empty(), sample=planned.sample if want_hints else None)
     ready = time.perf_counter()
     save = _saver(path, source, options, task)
     state = _run(task, console, start, source, save, every, snapshot)
@@ -146,10 +145,10 @@ def sketch_data(
     done = time.perf_counter()
     if save and want_hints and done - ready >= task.checkpoint_every:
         save(state)  # decoding may be stopped, too: it need not cost another pass
-    hints = planned.hints
-    if want_hints and hints is None and not source.once:
-        hints = hints_for(source, task.plan, planned.operator)
     seconds = {"prepare": ready - began, "sketch": done - ready}
+    hints = planned.hints
+    if hints is not None and isinstance(state.sample, RowSample):  # a run that was resumed has none: the pilot will do
+        hints = sampled(hints, state.sample)
     return Sketched(state.sketch, source, hints, seconds, planned.remarks)
 
 
@@ -225,6 +224,12 @@ def make_folder(path: str) -> None:
         raise click.UsageError(f"{path}: expected a new folder, got one that is there.") from error
 
 
+def _planned(rows: Source | PilotedRows, operator: SketchOperator | None, plan: Plan, want_hints: bool) -> Planned:
+    if operator is None:
+        return draw_operator(rows, plan, want_hints)
+    return plan_decoding(rows, plan, operator) if want_hints and not rows.once else Planned(operator)
+
+
 def _sketch_on_cluster(task: SketchTask, engine: str, console: Console, want_hints: bool) -> Sketched:
     from qckm.engines.files import FileRows
 
@@ -237,14 +242,15 @@ def _sketch_on_cluster(task: SketchTask, engine: str, console: Console, want_hin
         rows = FileRows(cluster, task.data, task.columns, task.dtype, usual, task.text)
         say_assumptions(rows, console)
         ready = time.perf_counter()
-        planned = Planned(operator) if operator is not None else draw_operator(rows, task.plan, want_hints)
+        planned = _planned(rows, operator, task.plan, want_hints)
         for words in planned.words:
             console.say(words)
-        hints = planned.hints
-        if want_hints and hints is None:
-            hints = hints_for(rows, task.plan, planned.operator)
-        drawn = time.perf_counter()
-        sketch = rows.sketch(planned.operator, task.on_bad)
+        hints, drawn = planned.hints, time.perf_counter()
+        if want_hints and hints is not None and planned.sample is not None:
+            sketch, sample = rows.sketch_and_sample(planned.operator, task.on_bad, planned.sample)
+            hints = sampled(hints, sample.standing_for(float(sketch.count)))
+        else:
+            sketch = rows.sketch(planned.operator, task.on_bad)
         done = time.perf_counter()
     if want_hints:
         require_rows(sketch.count, task.plan.n_clusters or 1)
@@ -313,7 +319,7 @@ def _resumed(path: str, source: Source, options: dict[str, object], resume: bool
         except QckmError:
             left = True
         if left:
-            console.say(f"{path} is left of an earlier run; starting anew (--resume would continue it)")
+            console.say(f"{path} is from an earlier run; starting over (--resume would continue it)")
     return None
 
 

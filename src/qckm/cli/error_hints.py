@@ -26,6 +26,7 @@ HINTS: dict[Topic, str] = {
     "exclude": "--exclude {columns}",
     "export": "{export}",
     "frequencies": "--frequencies, of `qckm fit` and `qckm sketch`",
+    "a model": "`qckm predict DATA -m {path}` labels rows with it, `qckm info {path}` shows what is in it",
     "model": "`qckm fit {path} -k {k} -o model.json` makes a model of rows, `qckm decode` one of a sketch",
     "operator": "`qckm operator DATA -k {k} -o operator.qckm` draws one; all of `qckm sketch --operator` use it",
     "output": "-o names the output",

@@ -208,7 +208,7 @@ def text_options(verb: Callable[..., Any]) -> Callable[..., Any]:
     )
     @click.option(
         "--delimiter",
-        help="What stands between the cells of a CSV, such as ';' or tab. [default: by its first line]",
+        help="The separator of a CSV, such as ';' or tab. [default: by its first line]",
         shell_complete=completion.one_of(**{";": "semicolon", ",": "comma", "tab": "tab", "|": "bar"}),
     )
     @click.option(
@@ -255,7 +255,7 @@ bad_option = click.option(
 data_options = _chain(column_options, bad_option)
 
 plan_options = _chain(
-    click.option("--scale", type=Scale(min=0, min_open=True), help="Kernel length. [default: by a pilot]"),
+    click.option("--scale", type=Scale(min=0, min_open=True), help="Kernel length. [default: from a pilot]"),
     click.option(
         "--octaves",
         type=Whole(min=1),
@@ -297,7 +297,7 @@ run_options = _chain(
         type=Duration(),
         default="10s",
         show_default=True,
-        help="How often long sketching saves where it is.",
+        help="How often to save a checkpoint.",
     ),
     click.option(
         "--device",

@@ -90,7 +90,7 @@ def write_sketch(sketch: Sketch, output: str) -> int:
 def sketch_output(output: str | None) -> str:
     """Return where a sketch goes: the file asked for, or stdout unless that is a terminal."""
     if output is None and sys.stdout.isatty():
-        raise click.UsageError("A sketch is no text for a terminal: give it a name with -o.")
+        raise click.UsageError("A sketch is binary, not text for a terminal: name a file with -o.")
     return output or "-"
 
 

@@ -156,7 +156,9 @@ def write_model(model: Model, output: str, console: Console) -> None:
     """Write the model to a file; to stdout as JSON if that is asked for or it is a mixture, else as CSV."""
     as_csv = output.lower().endswith(".csv") or (output == "-" and not console.json and model.covariances is None)
     if as_csv and (model.units != 1).any():
-        console.say("a CSV has no place for the units of standardised columns: to label rows, write .json")
+        console.say(
+            "a CSV cannot hold the units of standardised columns: write .json if you want to label rows with the model"
+        )
     if output != "-":
         write_bytes(output, writer_for(output)(model))
     elif not console.json:

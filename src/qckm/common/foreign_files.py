@@ -74,7 +74,7 @@ def topic_of(kind: str | None) -> Topic | None:
     """Return what a remedy is about where a file of rows, or of another kind of ours, is in the wrong place."""
     if kind in _ROWS:
         return "rows"
-    return {"a model": "model", "a sketch": "sketch", "a checkpoint": "checkpoint"}.get(kind or "")  # type: ignore[return-value]
+    return {"a model": "a model", "a sketch": "sketch", "a checkpoint": "checkpoint"}.get(kind or "")  # type: ignore[return-value]
 
 
 def require_rows(start: bytes, path: str, kind: type[QckmError]) -> None:

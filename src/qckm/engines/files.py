@@ -14,7 +14,6 @@ from qckm.engines.jobs import Job
 from qckm.engines.partitions import Partitions
 from qckm.engines.row_jobs import choose_parts
 from qckm.errors import SourceError, SplitError
-from qckm.planning.pilot import PILOT_ROWS
 from qckm.planning.row_sample import RowSample
 from qckm.planning.sampling import sample_of
 from qckm.sources.opening import DATA, open_source, open_table
@@ -125,11 +124,11 @@ class FileRows(Partitions):
             self._read_whole_files()
             return self.fold(job, some)
 
-    def sample(self, seed: int, rng: np.random.Generator, size: int = PILOT_ROWS) -> RowSample:
-        """Sample the rows: of files of this machine that which is drawn without a cluster; of URLs on the cluster."""
+    def sample(self, empty: RowSample, rng: np.random.Generator) -> RowSample:
+        """Sample the rows: of files of this machine those that a pilot is drawn from; of URLs on the cluster."""
         if self.source is not None and not self._remote:
-            return sample_of(self.source, RowSample.empty(self.n_features, seed, size), rng)
-        return super().sample(seed, rng, size)
+            return sample_of(self.source, empty, rng)
+        return super().sample(empty, rng)
 
     def _read_whole_files(self) -> None:
         self._whole = True

@@ -16,12 +16,11 @@ from qckm.kernels.placement import is_on_gpu
 from qckm.models import Model
 from qckm.planning.pilot import PILOT_ROWS, Pilot
 from qckm.planning.row_sample import RowSample, seed_of
+from qckm.planning.sampling import LOOKED_AT_A_ROW
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sketch.column_sums import ColumnSums
 from qckm.sources.rows import OnBad, as_weights, raise_not_finite
 
-# Rows that are copied to the host for each row of the sample: repeats among them are counted.
-_LOOKED_AT = 16
 # Distances that are worked out at a time.
 _BLOCK = 1 << 24
 
@@ -76,21 +75,23 @@ class GpuRows:
         """Count the ones at each position of packed rows."""
         return count_bits_on_gpu(self.array)
 
-    def sample(self, seed: int, rng: np.random.Generator, size: int = PILOT_ROWS) -> RowSample:
+    def sketch_and_sample(self, operator: SketchOperator, on_bad: OnBad, empty: RowSample) -> tuple[Sketch, RowSample]:
+        """Sketch the rows, and sample them."""
+        return self.sketch(operator, on_bad), self.sample(empty, np.random.default_rng(empty.seed))
+
+    def sample(self, empty: RowSample, rng: np.random.Generator) -> RowSample:
         """Sample the rows: of all of them, or of 16 times as many as are asked for, drawn at random."""
-        count = len(self.array)
-        chosen = np.arange(count)
-        if count > _LOOKED_AT * size:
-            chosen = np.sort(rng.choice(count, _LOOKED_AT * size, replace=False))
+        count, most = len(self.array), LOOKED_AT_A_ROW * empty.size
+        chosen = np.arange(count) if count <= most else np.sort(rng.choice(count, most, replace=False))
         with self.array.device:
             rows = as_floats(self.array[cupy().asarray(chosen)], self._number).get()
         weights = None if self._weights is None else self._weights[chosen]
-        found = RowSample.empty(self.n_features, seed, size).added(rows, weights)
+        found = empty.added(rows, weights)
         return found.scaled(count / max(1, len(chosen))) if len(chosen) < count else found
 
     def pilot(self, rng: np.random.Generator, size: int = PILOT_ROWS) -> Pilot:
         """Draw a pilot of the rows."""
-        sample = self.sample(seed_of(rng), rng, size)
+        sample = self.sample(RowSample.empty(self.n_features, seed_of(rng), size), rng)
         if not sample.total:
             self._require_finite()
             raise RowsError("Expected rows of finite numbers, got none.")

@@ -70,15 +70,19 @@ class Partitions(ABC):
         job = SketchJob(operator, self.names, on_bad, n_jobs or 1, device)
         return job.result(self.fold(job))
 
-    def sample(self, seed: int, rng: np.random.Generator, size: int = PILOT_ROWS) -> RowSample:
+    def sketch_and_sample(self, operator: SketchOperator, on_bad: OnBad, empty: RowSample) -> tuple[Sketch, RowSample]:
+        """Sketch the rows, and sample those of the partitions that `sample` looks into."""
+        return self.sketch(operator, on_bad), self.sample(empty, np.random.default_rng(empty.seed))
+
+    def sample(self, empty: RowSample, rng: np.random.Generator) -> RowSample:
         """Sample the rows: of all partitions, or of some dozens where there are more."""
-        job = SampleJob(seed, size)
+        job = SampleJob(empty)
         found = self.fold(job, some=rng) or self.fold(job)  # the few that were looked into were empty, perhaps
-        return RowSample.loads(found) if found else RowSample.empty(self.n_features, seed, size)
+        return RowSample.loads(found) if found else empty
 
     def pilot(self, rng: np.random.Generator, size: int = PILOT_ROWS) -> Pilot:
         """Draw a pilot across the partitions: that of an array of the same rows, if all partitions are looked into."""
-        sample = self.sample(seed_of(rng), rng, size)
+        sample = self.sample(RowSample.empty(self.n_features, seed_of(rng), size), rng)
         if not sample.total:
             raise RowsError("Expected rows of finite numbers, found none in any partition.")
         return sample.pilot()

@@ -12,7 +12,6 @@ from qckm.common.arrays import Floats
 from qckm.engines.jobs import Block, Job
 from qckm.kernels.placement import computing_on
 from qckm.models import Model, read_model, to_json
-from qckm.planning.pilot import PILOT_ROWS
 from qckm.planning.row_sample import RowSample
 from qckm.sketch import Sketch, SketchOperator, files
 from qckm.sketch.sections import dumps_sums, loads_sums
@@ -87,33 +86,30 @@ class SampleJob(Job):
 
     Parameters
     ----------
-    seed : int
-        Of the rows' hashes.
-    size : int
-        The rows wanted.
+    empty : RowSample
+        Of no rows.
     """
 
     kind = "sample"
 
-    def __init__(self, seed: int, size: int = PILOT_ROWS) -> None:
-        self._seed, self._size = seed, size
+    def __init__(self, empty: RowSample) -> None:
+        self._empty = empty
 
     def settings(self) -> tuple[dict[str, object], bytes]:
         """Return what `restore` needs."""
-        return {"seed": self._seed, "size": self._size}, b""
+        return {}, self._empty.dumps()
 
     @classmethod
     def restore(cls, settings: dict[str, Any], data: bytes) -> SampleJob:
         """Return the job of such settings."""
-        return cls(**settings)
+        return cls(RowSample.loads(data))
 
     def part(self, blocks: Iterable[Block], number: int) -> bytes:
         """Return the sample of a partition."""
-        kept: RowSample | None = None
+        kept = self._empty
         for rows, weights, *_ in blocks:
-            kept = kept or RowSample.empty(rows.shape[1], self._seed, self._size)
             kept = kept.added(rows, None if weights is None else as_weights(weights, len(rows)))
-        return b"" if kept is None or not kept.total else kept.dumps()
+        return kept.dumps() if kept.total else b""
 
     def merge(self, parts: Sequence[bytes]) -> bytes:
         """Return the sample of all."""

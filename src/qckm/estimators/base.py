@@ -5,9 +5,10 @@ What is decoded (centroids, a mixture, axes) is for the subclass to say.
 
 from __future__ import annotations
 
+import logging
+import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -21,16 +22,18 @@ from qckm.common.text import facts_as_html
 from qckm.decoding.decode import hints_of, require_sketch, warn_of_clipping
 from qckm.errors import DecodeError, OperatorError, QckmError, RowsError, SampleLostWarning, warn
 from qckm.estimators.parameters import Expected, validate_rows, validate_weights
-from qckm.estimators.rows import ArrayRows, EngineRows, HeldRows, SourceRows, stand_for
+from qckm.estimators.rows import ArrayRows, EngineRows, HeldRows, SourceRows
 from qckm.kernels.placement import computing_on, parse_device
 from qckm.planning.hints import Hints
 from qckm.planning.pilot import Pilot, choose_pilot_size
-from qckm.planning.plan import Plan, decoder_seed, plan_operator
+from qckm.planning.plan import Plan, Planned, decoder_seed, plan_operator, sampled
 from qckm.planning.row_sample import RowSample, seed_of
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.engine_rows import engine_of, open_held
 from qckm.sources.rows import OnBad, with_columns
 from qckm.sources.source import is_read_in_batches
+
+log = logging.getLogger(__name__)
 
 
 class Decoded(Protocol):
@@ -164,14 +167,10 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
             self._begin(self._opened(X, columns, sample_weight, reset=True, batch=True), on_bad, going_on=True)
             return self
         held = self._opened(X, columns, sample_weight, reset=False, batch=True)
-        kept, part = self._sample, None
-        if kept is not None and not isinstance(held, ArrayRows):
-            part = held.sample(kept.seed, np.random.default_rng(kept.seed), kept.size)
-        more = self._sketched(held, self.operator_, on_bad)
-        if kept is not None and isinstance(held, ArrayRows):
-            kept = kept.added(held.rows, held.weights)
-        elif kept is not None and part is not None:
-            kept = kept.merged(stand_for(more, part))
+        kept = self._sample
+        more, part = self._sketched(held, self.operator_, on_bad, None if kept is None else kept.emptied())
+        if kept is not None and part is not None:
+            kept = kept.merged(part)
         self._adopt(self.sketch_ + more, self._hints, self._seed, kept)
         return self
 
@@ -276,7 +275,7 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
         if reset:
             self._require_rows(len(rows), batch)
         names = getattr(self, "feature_names_in_", None)
-        return ArrayRows(rows, weights, None if names is None else tuple(names), batch)
+        return ArrayRows(rows, weights, None if names is None else tuple(names))
 
     def _held_by_engine(self, X: object, sample_weight: object = None) -> EngineRows:
         """Open rows that an engine holds, if their columns are those of the fit."""
@@ -285,26 +284,23 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
         return held
 
     def _begin(self, held: HeldRows, on_bad: OnBad, going_on: bool) -> None:
-        """Draw the operator from a pilot of the rows, and sketch them; a sample is kept if others are to come."""
+        """Draw the operator from a pilot of the rows, then sketch and sample them."""
         self._set_columns(held.n_features, held.names)
-        samples: list[RowSample] = []
 
         def draw(rng: np.random.Generator) -> Pilot:
-            samples.append(held.sample(seed_of(rng), rng, choose_pilot_size(self._n_clusters)))
-            return samples[0].pilot()
+            size = choose_pilot_size(self._n_clusters)
+            return held.sample(RowSample.empty(held.n_features, seed_of(rng), size), rng).pilot()
 
-        operator, hints, seed = self._prepare(draw, of_all=not going_on)
-        sketch = self._sketched(held, operator, on_bad)
+        planned, seed = self._prepare(draw, of_all=not going_on)
+        wanted = planned.sample if self.pilot == "sample" else None
+        sketch, sample = self._sketched(held, planned.operator, on_bad, wanted)
         if not held.weighted:
             self._require_rows(sketch.count, going_on)
-        kept = stand_for(sketch, samples[0]) if samples else None
-        # The hints have the sample's rows already, with its weights.
-        self._adopt(sketch, hints, seed, kept if going_on or (samples and kept is not samples[0]) else None)
+        hints = None if planned.hints is None else planned.hints.without_rows()
+        self._adopt(sketch, hints, seed, sample)
 
-    def _prepare(
-        self, draw: Callable[[np.random.Generator], Pilot], of_all: bool = True
-    ) -> tuple[SketchOperator, Hints | None, int]:
-        """Draw the operator from a pilot, of all rows or the first; return it with its hints and the decoder's seed."""
+    def _prepare(self, draw: Callable[[np.random.Generator], Pilot], of_all: bool = True) -> tuple[Planned, int]:
+        """Draw the operator from a pilot, of all rows or the first; return the plan and the decoder's seed."""
         if self.pilot is None and self.scale == "auto":
             raise OperatorError("With pilot=None no row is looked at: expected scale=, a length in data units.")
         if self.pilot is None and isinstance(self.init, str) and self.init == "pilot":
@@ -319,15 +315,17 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
             seed=as_seed(self.random_state),
         )
         columns = [str(name) for name in (range(n) if names is None else names)]
-        planned = plan_operator(columns, names, draw, plan, self.pilot is not None, of_all)
-        hints = planned.hints
-        if hints is not None and self.pilot == "first":
-            hints = hints.without_rows()
-        return planned.operator, hints, decoder_seed(plan.seed)
+        return plan_operator(columns, names, draw, plan, self.pilot is not None, of_all), decoder_seed(plan.seed)
 
-    def _sketched(self, held: HeldRows, operator: SketchOperator, on_bad: OnBad) -> Sketch:
+    def _sketched(
+        self, held: HeldRows, operator: SketchOperator, on_bad: OnBad, empty: RowSample | None
+    ) -> tuple[Sketch, RowSample | None]:
+        """Sketch rows, and sample them if a sample is wanted."""
         with computing_on(self.device):
-            return held.sketch(operator, on_bad)
+            if empty is None:
+                return held.sketch(operator, on_bad), None
+            sketch, sample = held.sketch_and_sample(operator, on_bad, empty)
+            return sketch, sample.standing_for(float(sketch.count))
 
     def _set_columns(self, n_features: int, names: tuple[str, ...] | None) -> None:
         """Note the columns, as scikit-learn does where it validates rows."""
@@ -337,16 +335,17 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
             self.feature_names_in_ = np.array(names, object)
 
     def _adopt(self, sketch: Sketch, hints: Hints | None, seed: int, sample: RowSample | None = None) -> None:
-        """Take a new sketch in one go, with what a pilot tells of it, and the sample to decode with if it goes on.
+        """Take a new sketch in one go, with what a pilot tells of it, and the sample to decode with.
 
         What was decoded from the old one is void.
         """
         warn_of_clipping(sketch)
+        log.info("sketch of %s rows, skipped %d", sketch.count, sketch.skipped)
         for stale in ("_found", "labels_", "inertia_"):
             self.__dict__.pop(stale, None)
         self.sketch_, self.operator_ = sketch, sketch.operator
         self._hints, self._seed = hints, seed
-        self._sample = sample if self.pilot == "sample" else None
+        self._sample = sample
 
     def _forget_rows(self) -> None:
         """Keep what the pilot told, and none of its rows."""
@@ -370,8 +369,11 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
                 "Call 'fit', 'partial_fit' or 'fit_sketch' first."
             )
         if "_found" not in self.__dict__:
+            began = time.perf_counter()
             with computing_on(self.device):
                 self._found = self._decode_sketch(self._hints_now())
+            taken, verdict = time.perf_counter() - began, self._found.converged
+            log.info("decoded a sketch of %s rows in %.2f s; reliable: %s", self.sketch_.count, taken, verdict)
         return self._found
 
     def _hints_now(self) -> Hints | None:
@@ -384,8 +386,4 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
             )
         if self._sample is None or self._hints is None:
             return self._hints
-        try:
-            pilot = self._sample.pilot()
-        except QckmError:  # a row whose square is no number: the sketch has clipped it, and said so
-            return self._hints.without_rows()
-        return replace(self._hints, rows=pilot.rows, weights=pilot.weights)
+        return sampled(self._hints, self._sample)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
-from typing import Any, Protocol
+from itertools import chain
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -11,8 +13,9 @@ from qckm.common.arrays import Floats, Rows, Weights
 from qckm.errors import RowsError
 from qckm.models import Model
 from qckm.planning.row_sample import RowSample
-from qckm.planning.sampling import sample_of, sample_rows
+from qckm.planning.sampling import sample_by_leverage, sample_of, sample_rows
 from qckm.sketch import Sketch, SketchOperator
+from qckm.sketch.runs import State, states
 from qckm.sketch.sketch_operator import require_columns
 from qckm.sources.rows import OnBad, require_finite
 from qckm.sources.source import Source
@@ -34,8 +37,11 @@ class HeldRows(Protocol):
     def sketch(self, operator: SketchOperator, on_bad: OnBad = "error") -> Sketch:
         """Sketch the rows where they are."""
 
-    def sample(self, seed: int, rng: np.random.Generator, size: int) -> RowSample:
-        """Sample the rows."""
+    def sample(self, empty: RowSample, rng: np.random.Generator) -> RowSample:
+        """Sample the rows before they are sketched: all of them, or some that are drawn."""
+
+    def sketch_and_sample(self, operator: SketchOperator, on_bad: OnBad, empty: RowSample) -> tuple[Sketch, RowSample]:
+        """Sketch the rows and sample them: all of them, but where they are held by an engine in many parts."""
 
 
 class EngineRows(HeldRows, Protocol):
@@ -54,12 +60,11 @@ class EngineRows(HeldRows, Protocol):
 
 
 class ArrayRows:
-    """Rows in memory that scikit-learn has validated; of a first batch, all are looked at, so that others merge."""
+    """Rows in memory that scikit-learn has validated."""
 
-    def __init__(self, rows: Rows, weights: Weights | None, names: tuple[str, ...] | None, first_batch: bool) -> None:
+    def __init__(self, rows: Rows, weights: Weights | None, names: tuple[str, ...] | None) -> None:
         self.rows, self.weights, self.names = rows, weights, names
         self.n_features, self.weighted = rows.shape[1], weights is not None
-        self._all = first_batch
 
     def require_columns(self, operator: SketchOperator) -> None:
         """Do nothing: scikit-learn has compared them."""
@@ -68,10 +73,16 @@ class ArrayRows:
         """Sketch the rows."""
         return operator.sketch(self.rows, self.weights, on_bad=on_bad)
 
-    def sample(self, seed: int, rng: np.random.Generator, size: int) -> RowSample:
+    def sketch_and_sample(self, operator: SketchOperator, on_bad: OnBad, empty: RowSample) -> tuple[Sketch, RowSample]:
+        """Sketch the rows, and sample all of them; of 64 MB and more, those far away and one in a few."""
+        sketch = self.sketch(operator, on_bad)
+        if sketch.skipped:  # some are not finite
+            return sketch, empty.added(self.rows, self.weights)
+        return sketch, sample_by_leverage(self.rows, self.weights, empty)
+
+    def sample(self, empty: RowSample, rng: np.random.Generator) -> RowSample:
         """Sample the rows; if none of them is finite, name the first."""
-        found = RowSample.empty(self.n_features, seed, size)
-        found = found.added(self.rows, self.weights) if self._all else sample_rows(self.rows, self.weights, found, rng)
+        found = sample_rows(self.rows, self.weights, empty, rng)
         if not found.total:
             for start in range(0, len(self.rows), _BLOCK):
                 block = self.rows[start : start + _BLOCK]
@@ -104,12 +115,13 @@ class SourceRows:
         """Sketch the rows in one pass."""
         return operator.sketch(self._source, on_bad=on_bad)
 
-    def sample(self, seed: int, rng: np.random.Generator, size: int) -> RowSample:
+    def sketch_and_sample(self, operator: SketchOperator, on_bad: OnBad, empty: RowSample) -> tuple[Sketch, RowSample]:
+        """Sketch the rows and sample all of them, in one pass."""
+        start = State(operator.empty(), sample=empty)
+        (last,) = deque(chain([start], states(operator, self._source, start, on_bad)), maxlen=1)
+        self._source.require_unchanged()
+        return last.sketch, cast(RowSample, last.sample)
+
+    def sample(self, empty: RowSample, rng: np.random.Generator) -> RowSample:
         """Sample the rows as a pilot is drawn of them."""
-        return sample_of(self._source, RowSample.empty(self.n_features, seed, size), rng)
-
-
-def stand_for(sketch: Sketch, sample: RowSample) -> RowSample:
-    """Return a sample that stands for all rows of a sketch: only some of them may have been looked at."""
-    whole = float(sketch.count)
-    return sample if not sample.total or sample.total == whole else sample.scaled(whole / sample.total)
+        return sample_of(self._source, empty, rng)

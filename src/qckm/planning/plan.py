@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -10,7 +11,7 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.common.random import as_seed, mixed_with, spawn
-from qckm.errors import DecodeError, OperatorError, RemarkWarning, warn
+from qckm.errors import DecodeError, OperatorError, QckmError, RemarkWarning, warn
 from qckm.operator import signatures
 from qckm.operator.arguments import as_count
 from qckm.operator.drawing import require_drawable
@@ -18,7 +19,7 @@ from qckm.operator.request import Dither
 from qckm.planning.column_checks import doubts_of_rows
 from qckm.planning.hints import Hints
 from qckm.planning.pilot import Pilot, choose_pilot_size
-from qckm.planning.row_sample import seed_of
+from qckm.planning.row_sample import RowSample, seed_of
 from qckm.planning.sampling import draw_pilot_of
 from qckm.planning.scale import Settings, choose_law, choose_n_frequencies, choose_settings
 from qckm.sketch import SketchOperator
@@ -26,6 +27,7 @@ from qckm.sources.engine_rows import engine_of, open_held
 from qckm.sources.source import Source
 from qckm.sources.table import Selection
 
+log = logging.getLogger(__name__)
 # So few clusters are found in seconds, whatever the rows.
 _QUICK = 100
 
@@ -70,11 +72,13 @@ class Plan:
 class Planned:
     """An operator, what the pilot tells a decoder (if there was a pilot), and words to the user.
 
-    `words` say what was done, `remarks` what may be wrong with the columns.
+    `sample`, of no rows yet, is what a pass fills for the decoder (`sampled`), by leverage around the pilot. `words`
+    say what was done, `remarks` what may be wrong with the columns.
     """
 
     operator: SketchOperator
     hints: Hints | None = None
+    sample: RowSample | None = None
     words: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -117,7 +121,9 @@ def operator_from_pilot(
         names = held.names or tuple(map(str, range(held.n_features)))
 
         def draw(rng: np.random.Generator) -> Pilot:
-            pilot: Pilot = held.sample(seed_of(rng), rng, choose_pilot_size(K)).pilot()
+            pilot: Pilot = held.sample(
+                RowSample.empty(held.n_features, seed_of(rng), choose_pilot_size(K)), rng
+            ).pilot()
             return pilot
 
         planned = plan_operator(names, held.names, draw, plan)
@@ -228,21 +234,41 @@ def plan_operator(
         octaves=plan.octaves,
         extent=extent,
     )
-    hints = None if pilot is None or not n_clusters else _hints(pilot, settings, operator)
-    return Planned(operator, hints, tuple(words), remarks)
+    log.info("operator: %d columns, %d frequencies, scale %.4g, law %s", n, m, operator.scale, operator.law)
+    if pilot is None or not n_clusters:
+        return Planned(operator, None, None, tuple(words), remarks)
+    return _with_hints(operator, pilot, settings, plan, tuple(words), remarks)
 
 
-def hints_for(source: Source | PilotedRows, plan: Plan, operator: SketchOperator) -> Hints:
-    """Return what a pilot tells a decoder about an operator made elsewhere."""
+def plan_decoding(source: Source | PilotedRows, plan: Plan, operator: SketchOperator) -> Planned:
+    """Draw a pilot for a decoder alone: the operator was made elsewhere."""
     for_pilot, _, _ = spawn(plan.seed, 3)
     pilot = _pilot_of(source, for_pilot, choose_pilot_size(plan.n_clusters))
     settings = choose_settings(Pilot(pilot.rows / operator.units, pilot.weights), plan.n_clusters or 1, for_pilot)
-    return _hints(pilot, settings, operator)
+    return _with_hints(operator, pilot, settings, plan)
 
 
-def _hints(pilot: Pilot, settings: Settings, operator: SketchOperator) -> Hints:
-    units = operator.units
-    return Hints(pilot.rows, pilot.weights, settings.centers * units, settings.deviation * units)
+def _with_hints(
+    operator: SketchOperator,
+    pilot: Pilot,
+    settings: Settings,
+    plan: Plan,
+    words: tuple[str, ...] = (),
+    remarks: tuple[str, ...] = (),
+) -> Planned:
+    units, size = operator.units, choose_pilot_size(plan.n_clusters)
+    hints = Hints(pilot.rows, pilot.weights, settings.centers * units, settings.deviation * units)
+    seed = seed_of(spawn(plan.seed, 4)[3])
+    return Planned(operator, hints, RowSample.empty(len(units), seed, size, pilot, units), words, remarks)
+
+
+def sampled(hints: Hints, sample: RowSample) -> Hints:
+    """Return hints with the rows that a pass has sampled in place of the pilot's."""
+    try:
+        pilot = sample.pilot()
+    except QckmError:  # a row whose square is no number: the sketch has clipped it, and said so
+        return hints.without_rows()
+    return replace(hints, rows=pilot.rows, weights=pilot.weights)
 
 
 def decoder_seed(seed: int) -> int:

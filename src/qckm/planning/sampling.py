@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qckm.clustering.nearest import nearest
 from qckm.common.arrays import Rows
 from qckm.errors import RowsError
 from qckm.planning.pilot import PILOT_ROWS, Pilot
@@ -15,6 +16,12 @@ from qckm.sources.source import Position, Source
 
 # Bytes that are looked at, as float64. Of larger data some rows are: a look at all of them would be a second pass.
 LOOKED_AT = 1 << 26
+# Rows of a larger array that are looked at, for each row of the pilot: repeats among them are counted.
+LOOKED_AT_A_ROW = 16
+# Of a larger array one row in so many is looked at, and every row that is further away than a quarter as many mean
+# squares: no row that may be missed is a large part of the SSE.
+_FAR = 4
+_BLOCK = 1 << 20  # rows whose distances are worked out at a time
 # Parts of a larger source that are looked into, where parts can be read alone.
 _PARTS = 32
 
@@ -30,11 +37,27 @@ def sample_rows(
     X: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None, sample: RowSample, rng: np.random.Generator
 ) -> RowSample:
     """Add rows X: (rows, n) to an empty sample; of 64 MB and more, some of them."""
-    most = max(sample.size, LOOKED_AT // (8 * X.shape[1]))
-    if len(X) <= most:
+    most = LOOKED_AT_A_ROW * sample.size
+    if len(X) <= max(most, LOOKED_AT // (8 * X.shape[1])):
         return sample.added(X, sample_weight)
     places = np.sort(rng.choice(len(X), most, replace=False, shuffle=False))
     return sample.added(X[places], None if sample_weight is None else sample_weight[places])
+
+
+def sample_by_leverage(X: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None, sample: RowSample) -> RowSample:
+    """Add finite rows X: (rows, n), in units of 1, to a sample; of 64 MB and more, those far away and one in a few."""
+    every = len(X) // (LOOKED_AT_A_ROW * sample.size)
+    if every < 2 or len(X) <= LOOKED_AT // (8 * X.shape[1]):
+        return sample.added(X, sample_weight)
+    bar, blocks = every / (_FAR * sample.factors[0] ** 2), range(0, len(X), _BLOCK)
+    squares = (nearest(X[start : start + _BLOCK], sample.center[np.newaxis])[1] for start in blocks)
+    far = np.concatenate([start + np.flatnonzero(some > bar) for start, some in zip(blocks, squares, strict=True)])
+    starts = np.arange(0, len(X), every)
+    sizes = np.minimum(every, len(X) - starts)
+    some = starts + np.random.default_rng(sample.seed).integers(sizes)
+    near = ~np.isin(some, far, assume_unique=True)
+    chosen, counts = np.concatenate([some[near], far]), np.concatenate([sizes[near], np.ones_like(far)])
+    return sample.added(X[chosen], counts if sample_weight is None else counts * sample_weight[chosen])
 
 
 def draw_pilot_of(source: Source, rng: np.random.Generator, size: int = PILOT_ROWS) -> Pilot:

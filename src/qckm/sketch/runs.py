@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, Self
 
+from qckm.common.arrays import Rows
 from qckm.sketch.sketch import Sketch
 from qckm.sketch.sketch_operator import SketchOperator, require_columns, sketch_batch
 from qckm.sources.engine_rows import engine_of
 from qckm.sources.opening import open_source
 from qckm.sources.rows import OnBad
 from qckm.sources.source import Position, Source, prefetch
+
+
+class Sample(Protocol):
+    """What rows are added to beside the sum."""
+
+    def added(self, rows: Rows) -> Self:
+        """Return it with these rows (rows, n), but those that are not finite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +30,7 @@ class State:
     sketch: Sketch
     position: Position = field(default_factory=Position)
     bytes_done: int = 0
+    sample: Sample | None = None  # of the rows of the sum, where one is wanted; it is in no checkpoint
 
 
 def sketch_source(operator: SketchOperator, data: object, columns: Any = None, on_bad: OnBad = "error") -> Sketch:
@@ -65,5 +74,7 @@ def states(
     with closing(prefetch(source.batches(start.position), tick=tick)) as batches:
         for batch in batches:
             if batch is not None:
-                state = State(state.sketch + sketch_batch(operator, batch, on_bad), batch.after, batch.bytes_done)
+                total = state.sketch + sketch_batch(operator, batch, on_bad)
+                sample = None if state.sample is None else state.sample.added(batch.rows)
+                state = State(total, batch.after, batch.bytes_done, sample)
             yield state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from qckm.kernels.cuda.gpu_sketcher import GpuSketcher
 
 
+log = logging.getLogger(__name__)
 # How rows choose an operator is known to a room above (planning/), which `qckm` itself registers.
 _planners: list[Callable[..., SketchOperator]] = []
 
@@ -250,6 +252,7 @@ class SketchOperator(ConstructedOperator):
                 if batch is not None:
                     total += sketch_batch(self, batch, on_bad, None, n_jobs, device)
         source.require_unchanged()
+        log.info("sketched %d rows of %d tables, skipped %d", total.count, len(source.tables), total.skipped)
         return total
 
     def encode(self, X: object, n_jobs: int | None = None) -> npt.NDArray[np.uint8]:

@@ -153,9 +153,9 @@ class Source:
         if self.selection.left_out:
             listed = ", ".join(map(repr, self.selection.left_out[:5]))
             hint = "name it among the columns to read it"
-            said.append(f"{self.tables[0].label}: {listed}, the index of a pandas frame, was left out; {hint}")
+            said.append(f"{self.tables[0].label}: {listed}, the index of a pandas frame, is not read; {hint}")
         if "" in self.selection.names:
-            said.append(f"{self.tables[0].label}: a column without a name, an index perhaps, was read like the others")
+            said.append(f"{self.tables[0].label}: a column without a name, perhaps an index, is read like the others")
         return tuple(said)
 
     def batches(self, start: Position | None = None, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:

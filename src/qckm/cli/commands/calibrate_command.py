@@ -77,8 +77,8 @@ def command(
     if not weighed.matched:
         console.warn(_missed(weighed))
     console.say(
-        f"{len(weighed.weights):,} rows stand for {found.count:,}, as well as {weighed.effective_size:,.0f} rows of "
-        f"equal weight, in {format_duration(seconds)}"
+        f"{len(weighed.weights):,} rows represent {found.count:,}, about as precisely as {weighed.effective_size:,.0f} "
+        f"rows of equal weight would; in {format_duration(seconds)}"
     )
     return DONE if weighed.matched or not strict else DOUBTFUL
 
@@ -87,5 +87,5 @@ def _missed(weighed: Calibration) -> str:
     return (
         "the sample cannot reproduce the sketch: with the best weights it is "
         f"{weighed.residual / weighed.expected:.3g} "
-        "times as far off as as many rows drawn at random. Some of the rows that were sketched are like none of it."
+        "times as far off as a random sample of this size would be. It has no rows like some that were sketched."
     )

@@ -29,7 +29,7 @@ from qckm.sources.rows import OnBad
 @click.option(
     "--mixture",
     type=click.Choice(COVARIANCE_TYPES),
-    help="Find a mixture of K Gaussians of such covariances, not centroids. [output: JSON on stdout]",
+    help="Fit a mixture of K Gaussians with these covariances instead of centroids. [output: JSON on stdout]",
 )
 @options.decode_options
 @options.bad_option
@@ -63,7 +63,7 @@ def command(
         raise click.UsageError("A mixture has a decoder of its own: give --mixture or --decoder.")
     target = output or "-"
     if mixture and target.lower().endswith(".csv"):
-        raise click.UsageError("A CSV has no place for covariances: expected --output .json, .parquet or .npz.")
+        raise click.UsageError("A CSV cannot hold covariances: write .json, .parquet or .npz.")
     found = sketch_io.read_sketch(sketch)
     require_rows(found.count, clusters)
     hints = None
@@ -106,5 +106,5 @@ def _privacy(sketch: Sketch, rows: str | None) -> str | None:
     if sketch.ledger is None:
         return None
     if rows:
-        return f"the model is not private: the rows of {rows} took part in it, and nothing hides them"
+        return f"the model is not private: the rows of {rows} are in it, and no noise hides them"
     return sketch.ledger.in_words()

@@ -49,7 +49,7 @@ from qckm.sources.rows import OnBad
     show_default=True,
     help="The test. auto: whitened with a reference, else largest.",
 )
-@options.clusters_option(False, "Explain the change by so many clusters.")
+@options.clusters_option(False, "Explain the change by this many clusters.")
 @click.option("--model", "-m", type=OneFile(), help="Explain it by the clusters of a model.")
 @click.option("--report", type=Output(), help="Write an HTML page.")
 @click.option(

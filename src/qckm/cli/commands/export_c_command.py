@@ -24,7 +24,7 @@ from qckm.export.rendering import PREFIX
 @click.option(
     "--hints/--no-hints",
     default=True,
-    help="With --regenerate of the seeded law: a byte a frequency that saves time. [default: yes]",
+    help="With --regenerate of the seeded law: one byte per frequency, which saves time. [default: yes]",
 )
 @click.option(
     "--counters",
@@ -50,5 +50,5 @@ def command(
     target = output or "-"
     write_bytes(target, text)
     width = -(-operator.n_measurements // 8)
-    console.say(f"{operator.n_features} readings to {width} bytes a row; operator {operator.fingerprint[:16]}")
+    console.say(f"{operator.n_features} readings to {width} bytes per row; operator {operator.fingerprint[:16]}")
     console.print_facts({"output": target, "bytes_a_row": width, **summaries.operator_facts(operator)})

@@ -58,7 +58,7 @@ def command(
       qckm fit 's3://bucket/rows/*.parquet' -k 10 --engine dask://scheduler:8786 -o model.json
       psql -c "copy t to stdout csv header" | qckm fit - -k 5 --json
 
-    One pass in bounded memory; a pilot of at most 5000 rows sets the scale and gives the decoder a start.
+    One pass in bounded memory; a pilot of at most 5000 rows sets the scale, and as many of all rows are decoded with.
     """
     sketch_to_model.require_decoder(decoder)
     target = output or "-"

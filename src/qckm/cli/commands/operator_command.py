@@ -22,7 +22,7 @@ from qckm.sources.text import TextFormat
 @click.command()
 @click.argument("data", type=Input(), nargs=-1, metavar="[DATA...]")
 @click.option("--output", "-o", type=Output(), help="The .qckm file: a sketch of no rows. [default: stdout]")
-@options.clusters_option(False, "How many clusters will be looked for.")
+@options.clusters_option(False, "How many clusters you will look for.")
 @click.option(
     "--ranges",
     type=Input(),
@@ -102,7 +102,7 @@ def _from_ranges(
     if clusters is None:
         raise click.UsageError("Give the number of clusters (-k).")
     if plan.scale is not None:
-        raise click.UsageError("--scale does not go with --ranges, which choose it.")
+        raise click.UsageError("--ranges sets the scale: leave out --scale.")
     (lower, upper), names = read_ranges(path)
     if columns is not None:
         if names is None or not set(columns) <= set(names):

@@ -14,7 +14,7 @@ from qckm.sketch import files
 @click.argument("sketch", type=OneFile(), required=False)
 @click.option("--to", "url", metavar="URL", help="The collector: https://collector:8321.")
 @click.option("--part", metavar="NAME", help="The sketch's name, which counts once: berlin/2026-11-16.")
-@click.option("--replace", is_flag=True, help="Put it in the place of one of the same name.")
+@click.option("--replace", is_flag=True, help="Replace the one of the same name.")
 @sending.outbox_option
 @console_options
 def command(

@@ -18,8 +18,8 @@ from qckm.sketch import Sketch, checkpoints, files
 from qckm.sketch.parts import id_of
 
 _OWN_OPERATOR = (
-    "its operator was drawn for this sketch: it merges with no other, unless that is made with --operator {path}. For "
-    "sketches that merge, draw one operator first (`qckm operator`) and use it everywhere"
+    "this sketch has an operator of its own, and merges only with sketches made with --operator {path}. To merge many, "
+    "draw one operator first (`qckm operator`) and use it everywhere"
 )
 
 
@@ -31,7 +31,7 @@ _OWN_OPERATOR = (
     type=Output(resumable=True),
     help="The .qckm file; {time} and {number} in it name snapshots. [default: stdout]",
 )
-@options.clusters_option(False, "How many clusters the sketch is to be decoded to.")
+@options.clusters_option(False, "How many clusters you will look for in the sketch.")
 @options.operator_options
 @options.plan_options
 @options.data_options

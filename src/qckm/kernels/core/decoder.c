@@ -100,6 +100,15 @@ int qckm_nearest(const qckm_rows *rows, int64_t n, const double *centers, int64_
     return qckm_set_in_use()->loops->nearest(rows, n, centers, K, labels, squares);
 }
 
+int qckm_screen(const qckm_rows *rows, qckm_screening *screening)
+{
+    if (!qckm_are_rows(rows) || !screening || !fit_together(screening->n, 1) || !screening->multipliers || !screening->center
+        || !screening->factors || !screening->table || !screening->hashes || !screening->chosen) {
+        return QCKM_REFUSED;
+    }
+    return qckm_set_in_use()->loops->screen(rows, screening);
+}
+
 int qckm_plus_plus(const qckm_points *points, const qckm_choice *choice)
 {
     if (!are_points(points) || !choice || choice->K < 1 || choice->trials < 1 || choice->trials > QCKM_MOST_TRIALS

@@ -149,6 +149,18 @@ typedef struct {
     double *values, *vectors; /* (size), (size, size) */
 } qckm_spectrum;
 
+/* Which rows a sample may hold. */
+typedef struct {
+    int64_t n, limit, key_limit; /* the limits of hashes and keys, as unsigned numbers */
+    double beyond, share, total; /* squares that count as 0; the share of the total from which on a row is frequent; the weights */
+    const uint64_t *multipliers; /* (1 + n): what a hash begins with, and a factor for each column */
+    const double *center, *factors; /* (n): a level is log2 of 1 plus the squares of (x - center) * factor */
+    const double *weights; /* (rows), or NULL; rows of weight 0 and those that are not finite are none */
+    double *table; /* (4, 2^15): weights by hash, added to what is there */
+    uint64_t *hashes; /* (rows) */
+    uint8_t *chosen; /* (rows): whether the sample may hold the row */
+} qckm_screening;
+
 /* All return 0, QCKM_NO_MEMORY or QCKM_REFUSED. */
 QCKM_EXPORT int qckm_atoms(const qckm_waves *waves, const qckm_clusters *clusters, double *atoms);
 QCKM_EXPORT int qckm_misfit(
@@ -161,6 +173,7 @@ QCKM_EXPORT int qckm_match(const qckm_waves *waves, const qckm_rules *rules, qck
 /* Also 1, where a row is at no finite distance from any centroid. */
 QCKM_EXPORT int qckm_nearest(
     const qckm_rows *rows, int64_t n, const double *centers, int64_t K, int32_t *labels, double *squares);
+QCKM_EXPORT int qckm_screen(const qckm_rows *rows, qckm_screening *screening);
 QCKM_EXPORT int qckm_plus_plus(const qckm_points *points, const qckm_choice *choice);
 QCKM_EXPORT int qckm_lloyd_run(const qckm_points *points, qckm_lloyd *run);
 QCKM_EXPORT int qckm_pack_signs(const qckm_packing *packing);

@@ -12,6 +12,7 @@ typedef struct qckm_loops {
     int (*fit)(const qckm_waves *, const qckm_fitting *, const qckm_rules *, qckm_descent *);
     int (*match)(const qckm_waves *, const qckm_rules *, qckm_descent *);
     int (*nearest)(const qckm_rows *, int64_t, const double *, int64_t, int32_t *, double *);
+    int (*screen)(const qckm_rows *, qckm_screening *);
     int (*plus_plus)(const qckm_points *, const qckm_choice *);
     int (*lloyd)(const qckm_points *, qckm_lloyd *);
     int (*pack_signs)(const qckm_packing *);

@@ -5,6 +5,7 @@
  * is added up in an order that does not depend on the width of vectors (lanes.h), no product is fused with a sum, and
  * of the C library only what is exact is called (sqrt, frexp, ldexp, fabs, rint): exp, log, sine and cosine are ours.
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,8 @@ static void add(double *restrict to, double factor, const double *restrict what,
 
 #include "nearest_inc.h"
 
+#include "screening_inc.h"
+
 #include "panels_inc.h"
 
 #include "plus_plus_inc.h"
@@ -61,5 +64,5 @@ static void add(double *restrict to, double factor, const double *restrict what,
 
 #include "solving_inc.h"
 
-const qckm_loops QCKM_LOOPS = {atoms, misfit, ascend, correlation, fit, match, nearest, plus_plus, lloyd, pack_signs,
+const qckm_loops QCKM_LOOPS = {atoms, misfit, ascend, correlation, fit, match, nearest, screen, plus_plus, lloyd, pack_signs,
     multiply_signs, multiply_values, multiply_columns_of_values, multiply, map, solve, find_spectrum};
