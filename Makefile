@@ -109,7 +109,7 @@ mutants: pyproject.toml  ## plant small faults in operator/, sketch/, planning/,
 	$(BIN)/python experiments/mutants.py
 
 experiments: $(READY)  ## measure again all that experiments/results holds (hours; what is there is not run again)
-	cd experiments && for name in clompr quantisation defaults structured octaves seeded choosing_k heavy_tails mixtures pca anomalies; do ../$(BIN)/python $$name.py || exit 1; done
+	cd experiments && for name in clompr quantisation defaults structured octaves seeded recipe default_m same_decodes choosing_k heavy_tails mixtures exact_pca pca anomalies; do ../$(BIN)/python $$name.py || exit 1; done
 	cd experiments && ../$(BIN)/python -m decoder
 	cd experiments && ../$(BIN)/python -m drift
 

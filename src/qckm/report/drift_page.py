@@ -59,7 +59,7 @@ def _pair(found: Drift, names: tuple[str, str]) -> list[Html | None]:
     small = found.pvalue <= found.level and not found.drifted
     verdict = f"There is {found.verdict}." if small else _VERDICTS[found.drifted]
     said = [
-        element("p", element("strong", f"{size[0].upper()}{size[1:]}."), " What is less is not seen by the sketches."),
+        element("p", element("strong", f"{size[0].upper()}{size[1:]}."), " It may be more: this is a lower bound."),
         _warnings(found.notes),
         element("p", words),
         [element("p", f"{change}".capitalize() + ".") for change in found.correlations],
