@@ -122,14 +122,16 @@ def words_of(process):
 
 
 def kill_a_worker(cluster):
-    """Kill a process that does a task."""
+    """Kill a process that does a task, and return whether there was one."""
     if cluster.name == "dask":
         found = [psutil.Process(pid) for pid in cluster._client.run(os.getpid).values()]
     else:
         mark = {"spark": "pyspark.daemon", "ray": "ray::run_task"}[cluster.name]
         held = [process for process in psutil.Process().children(recursive=True) if mark in words_of(process)]
         found = [process for process in held if cluster.name == "ray" or mark in words_of(process.parent())]
-    found[0].send_signal(signal.SIGKILL)
+    for process in found[:1]:
+        process.send_signal(signal.SIGKILL)
+    return bool(found)
 
 
 def test_a_killed_worker_does_not_change_a_byte(cluster, folder):
@@ -138,12 +140,11 @@ def test_a_killed_worker_does_not_change_a_byte(cluster, folder):
     for part in range(3):
         piece = rng.normal(size=(60_000, 3))
         pq.write_table(pa.table(dict(zip(NAMES, piece.T, strict=True))), f"{part}.parquet", row_group_size=10_000)
-    operator = qckm.SketchOperator.draw(3, 20_000, scale=2.0, random_state=0, feature_names=NAMES)
+    operator = qckm.SketchOperator.draw(3, 60_000, scale=2.0, random_state=0, feature_names=NAMES)
     killed = []
 
     def watch(done, total):
-        if not killed and (cluster.name == "dask" or 0 < done < total):
-            kill_a_worker(cluster)
+        if not killed and done < total and kill_a_worker(cluster):
             killed.append(done)
 
     with cluster.watched(watch):
