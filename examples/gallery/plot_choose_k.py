@@ -2,8 +2,8 @@
 How many clusters?
 ==================
 
-One sketch, decoded for every K. The misfit falls until the true number is reached, and then lies below what the
-randomness of the rows may leave: there is nothing more to explain.
+One cloud of points that has the sketch, cut into K clusters. The number of separate groups grows with K until each is
+found, and then stays.
 """
 
 # %%
@@ -19,7 +19,7 @@ X = centers[rng.integers(5, size=30_000)] + rng.normal(size=(30_000, 2))
 sketch = qckm.SketchOperator.draw(2, 80, scale=1.6, law="concentrated-radius", random_state=0).sketch(X)
 
 # %%
-# No second pass over the data: a sketch can be decoded as often as one likes.
+# No second pass over the data.
 count = qckm.choose_n_clusters(sketch, ks=range(1, 9), random_state=0)
 print(f"chosen: {count.n_clusters}")
 

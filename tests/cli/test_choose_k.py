@@ -43,13 +43,14 @@ def test_json_and_some_numbers(folder, qckm_, facts):
     qckm_("sketch", "rows.csv", "-k", 3, "-o", "s.qckm")
     found = facts("choose-k", "s.qckm", "-k", "3,1")
     assert (found["n_clusters"], found["ks"], found["rows"]) == (3, [1, 3], 3000)
+    assert (found["groups"], found["agreement"]) == ([1, 3], 1)
 
 
-def test_none_that_explains_the_sketch_is_a_warning(folder, qckm_):
+def test_more_clusters_than_were_tried_are_a_warning(folder, qckm_):
     code, _, err = qckm_("choose-k", "rows.csv", "-k", "1-2", "--frequencies", 40, "--report", "c.html")
     assert code == 0
-    assert "warning: None of the numbers of clusters tried" in err
-    assert "Look at the curve." in (folder / "c.html").read_text()
+    assert "warning: There seem to be more clusters than the 2 tried" in err
+    assert "Not clear." in (folder / "c.html").read_text()
 
 
 @pytest.mark.parametrize("numbers", ["0-3", "5-2", "abc", "", "1,,2", "1-999"])

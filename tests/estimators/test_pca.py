@@ -70,10 +70,27 @@ def test_components_are_fitted_where_columns_are_not_known(signature):
     found, exact = without_products(X, signature=signature), PCA(2).fit(X)
     assert found.converged_
     assert found.source_ == "gaussian"
+    assert angle(found.components_, exact.components_) < found.sine_high_ < 0.1
     assert np.linalg.svd(found.components_ @ exact.components_.T)[1].min() > 0.999
     np.testing.assert_allclose(found.mean_, exact.mean_, atol=0.1)
     np.testing.assert_allclose(found.explained_variance_, exact.explained_variance_, rtol=0.05)
     np.testing.assert_allclose(found.explained_variance_ratio_, exact.explained_variance_ratio_, atol=0.02)
+
+
+def test_directions_of_one_variance_are_not_to_be_told_and_flagged():
+    X = np.random.default_rng(0).normal(size=(3000, 6))
+    with pytest.warns(PoorFitWarning, match="turned"):
+        found = without_products(X)
+    assert found.sine_high_ > 0.5
+
+
+def test_rows_of_clusters_say_how_far_off_they_may_be():
+    rng = np.random.default_rng(0)
+    X = rows_of(20_000) + 12 * rng.integers(0, 2, size=(20_000, 1)) * np.eye(6)[0]
+    sketch = qckm.CompressivePCA(2, random_state=0).fit(X).sketch_.without_column_sums()
+    found = qckm.CompressivePCA(2, random_state=0).fit_sketch(sketch, rows=X[:3000])
+    assert found.source_ == "rows"
+    assert angle(found.components_, PCA(2).fit(X).components_) < found.sine_high_ < 0.1
 
 
 def test_rows_there_and_back():

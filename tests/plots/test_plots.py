@@ -251,26 +251,30 @@ def test_a_selection_marks_the_chosen_number(ax):
     count = qckm.choose_n_clusters(two_places(), ks=range(1, 4), random_state=0)
     assert plots.selection(count, ax) is ax
     assert "chosen: K = 2" in [text.get_text() for text in ax.get_legend().get_texts()]
-    np.testing.assert_array_equal(ax.lines[0].get_ydata(), count.objectives)
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), count.groups)
 
 
 def test_a_selection_fits_a_figure_of_default_margins(ax):
     count = qckm.choose_n_clusters(two_places(), ks=range(1, 4), random_state=0)
-    count = replace(count, objectives=np.array([0.3, 0.2, 0.1]), criterion=np.array([-12345.0, -12400.0, -12500.0]))
+    count = replace(count, variance_explained=np.array([0.0, 0.9999, 0.99995]))
     plots.selection(count, ax)
     ax.figure.canvas.draw()
     inside, drawn = ax.figure.bbox, ax.figure.get_tightbbox().transformed(ax.figure.dpi_scale_trans)
     assert inside.x0 <= drawn.x0
     assert drawn.x1 <= inside.x1
-    assert "criterion" in [other.get_title("right") for other in ax.figure.axes]
+    assert "variance explained" in [other.get_title("right") for other in ax.figure.axes]
 
 
-def test_a_selection_of_one_number_has_a_whole_tick_and_no_invisible_noise(ax):
+def test_a_selection_of_one_number_has_a_whole_tick(ax):
     count = qckm.choose_n_clusters(two_places(), ks=[2], random_state=0)
-    plots.selection(replace(count, by_chance=0 * count.by_chance), ax)
+    plots.selection(count, ax)
     left, right = ax.get_xlim()
     assert [tick for tick in ax.get_xticks() if left <= tick <= right] == [2]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["misfit", "criterion", "chosen: K = 2"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "separate groups",
+        "variance explained",
+        "chosen: K = 2",
+    ]
 
 
 def test_after_a_selection_its_own_axes_are_current(ax):

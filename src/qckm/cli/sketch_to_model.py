@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import click
+import numpy as np
 
 from qckm.cli import progress
 from qckm.cli.console import DONE, DOUBTFUL, FAILED, Console
@@ -95,6 +96,8 @@ def fit_facts(fitted: Clustering | FittedMixture) -> dict[str, object]:
         facts |= {"remarks": remarks_in_words(fitted.remarks)} if fitted.remarks else {}
         facts |= {} if fitted.inertia is None else _inertia(fitted)
         facts |= {} if fitted.octave is None else {"octave": fitted.octave}
+    elif np.isfinite(fitted.excess_high):
+        facts |= {"excess_nats": fitted.excess, "excess_nats_high": fitted.excess_high}
     return facts
 
 
@@ -128,6 +131,8 @@ def summary(fitted: Clustering | FittedMixture, operator: SketchOperator, count:
     words = f"{verdict(fitted)}; {max(fitted.explained, 0.0):.1%} of the sketch explained"
     if isinstance(fitted, Clustering):
         words += _sse_in_words(fitted)
+    elif np.isfinite(fitted.excess_high):
+        words += f"; expected within {fitted.excess:.1g} nats a row of the best, hardly above {fitted.excess_high:.1g}"
     return [
         f"{counted(len(fitted.weights), what)} of {counted(count, 'row')}, {of}, decoded in {format_duration(seconds)}",
         words,

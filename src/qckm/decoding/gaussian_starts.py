@@ -1,6 +1,5 @@
 """Where a fit of Gaussian clusters begins. Each start has data that another fails on; the least misfit is kept.
 
-- Rows, weighted so that they reproduce the sketch: EM finds their clusters.
 - One cluster for all, of which one after another is split in two: from the sketch alone, for clusters that overlap or
   that are in many columns.
 - The centroids that k-means decoding finds (matched.py): for clusters that are far apart, in few columns.
@@ -12,22 +11,23 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.decoding.cloud import Cloud
 from qckm.decoding.decode import decode_hinted
+from qckm.decoding.gaussian_em import Mixture, race
 from qckm.decoding.gaussian_fit import Fit, Gaussians, Problem
 from qckm.decoding.result import Clustering
 from qckm.errors import PoorFitWarning, RemarkWarning
 from qckm.planning.hints import Hints
+from qckm.sketch import Sketch
 
-# Points that EM looks at.
+# Points that are drawn around centroids.
 _POINTS = 10_000
-# Runs of EM, each from a k-means of its own.
-_RUNS = 3
+# Of clusters whose width is not known, as decoders that model points do not, in scales.
+_WIDTH = 0.1
 # Steps that a fit takes after a split, before the best of the splits is chosen.
 _STEPS_OF_A_SPLIT = 30
 # One cluster for all has its deviation among these shares of the box.
@@ -50,42 +50,17 @@ def starts(
         yield split_up(problem, rng)
     decoded = _decoded(problem, hints, n_init, seed)
     yield _round_clusters(problem, decoded)
-    cloud = Cloud.calibrated(problem.measured.sketch, _around(problem, decoded, rng))
-    yield cluster_points(problem, kind, cloud.points, cloud.weights, n_init, rng)[0]
+    cloud = Cloud.calibrated(problem.measured.sketch, draw_around(problem.measured.sketch, decoded, rng))
+    yield as_gaussians(problem, race(cloud.points, cloud.weights, problem.n_clusters, kind, n_init, rng))
     if problem.measured.n_features < _FEW_COLUMNS:
         yield split_up(problem, rng)
 
 
-def cluster_points(
-    problem: Problem,
-    kind: str,
-    points: Floats,
-    weights: Floats,
-    n_init: int,
-    rng: np.random.Generator,
-    begin: Literal["kmeans", "k-means++"] = "kmeans",
-) -> tuple[Gaussians, float]:
-    """Return the clusters that EM finds in points (P, n), in data units, of these weights; and their likelihood."""
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.mixture import GaussianMixture
-
-    # EM of scikit-learn knows no weights: points are repeated in proportion to them, with one dice roll for all.
-    marks = (np.arange(max(_POINTS, len(points))) + rng.random()) / max(_POINTS, len(points))
-    repeats = np.searchsorted(np.cumsum(weights / weights.sum()), marks, side="right")
-    chosen = problem.measured.to_points(points[np.minimum(repeats, len(points) - 1)])
-    found = GaussianMixture(
-        problem.n_clusters,
-        covariance_type=kind,
-        n_init=_RUNS * n_init,
-        init_params=begin,
-        reg_covar=problem.shape.floor,
-        random_state=int(rng.integers(2**31)),
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a start need not be at rest
-        found.fit(chosen)
-    entries = problem.shape.entries(_matrices(found.covariances_, kind, chosen))
-    return Gaussians(found.weights_, found.means_, entries), float(found.lower_bound_)
+def as_gaussians(problem: Problem, mixture: Mixture) -> Gaussians:
+    """Return a mixture in data units in a fit's coordinates."""
+    length = problem.measured.length
+    entries = problem.shape.entries(mixture.covariances / np.multiply.outer(length, length))
+    return Gaussians(mixture.weights, problem.measured.to_points(mixture.means), entries)
 
 
 def one_for_all(problem: Problem) -> Fit:
@@ -152,19 +127,19 @@ def _round_clusters(problem: Problem, decoded: Clustering) -> Gaussians:
     return Gaussians(decoded.weights, problem.measured.to_points(decoded.centers), problem.shape.entries(covariances))
 
 
-def _around(problem: Problem, decoded: Clustering, rng: np.random.Generator) -> Floats:
+def resolution(sketch: Sketch) -> Floats:
+    """Return the length (n,) that the frequencies resolve, in data units: a scale."""
+    squares = (sketch.operator.frequencies.T * sketch.operator.units) ** 2
+    length: Floats = sketch.operator.units / np.sqrt(squares.mean())
+    return length
+
+
+def draw_around(sketch: Sketch, decoded: Clustering, rng: np.random.Generator) -> Floats:
     """Draw points around centroids, half of them twice as wide, within the box."""
     which = rng.choice(len(decoded.weights), size=_POINTS, p=decoded.weights)
     wider = np.where(np.arange(_POINTS) % 2, 1.0, 2.0)
-    reach = (wider * decoded.spreads[which])[:, np.newaxis] * problem.measured.sketch.operator.units
-    points = decoded.centers[which] + reach * rng.standard_normal((_POINTS, problem.measured.n_features))
-    return np.clip(points, *problem.measured.sketch.coded_bounds)
-
-
-def _matrices(covariances: Floats, kind: str, points: Floats) -> Floats:
-    """Return covariances as scikit-learn has them as matrices (K, n, n)."""
-    if kind == "full":
-        return covariances
-    n = points.shape[1]
-    variances = covariances if kind == "diag" else np.repeat(covariances[:, np.newaxis], n, axis=1)
-    return variances[:, np.newaxis] * np.eye(n)
+    spreads = decoded.spreads[:, np.newaxis]
+    widths = np.where(spreads > 0, spreads * sketch.operator.units, _WIDTH * resolution(sketch))
+    reach = wider[:, np.newaxis] * widths[which]
+    points = decoded.centers[which] + reach * rng.standard_normal(reach.shape)
+    return np.clip(points, *sketch.coded_bounds)

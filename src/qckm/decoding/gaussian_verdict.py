@@ -7,6 +7,7 @@ from rows drawn of the clusters, as the operator would measure them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ from qckm.decoding.gaussian_fit import Fit, Gaussians, Problem
 
 # Rows drawn: the misfit's mean is then known to a few percent.
 _ROWS = 400
+# Points whose contributions, in random proportions, are noise.
+_ROWS_OF_NOISE = 2000
 # How many standard deviations chance may add …
 _BY_CHANCE = 4.0
 # … and what the model leaves out (the rounding of rows, harmonics beyond the last) may, of the sketch's energy. It is
@@ -59,6 +62,19 @@ def judge(problem: Problem, fit: Fit, rng: np.random.Generator) -> Verdict:
     of_square = max((products**2).sum() - (squares**2).sum(), 0.0) / (_ROWS * (_ROWS - 1))
     by_chance = (trace + _BY_CHANCE * np.sqrt(2 * of_square)) / measured.count
     return Verdict(fit.misfit, max(float(by_chance), slight))
+
+
+def by_chance(problem: Problem, gaussians: Gaussians, points: Floats, rng: np.random.Generator) -> Problem:
+    """Return the problem whose sketch is that of clusters themselves, of as many rows, by chance.
+
+    Points (P, n) of them, in data units, say how contributions vary together: Cov(q)/N.
+    """
+    measured, some = problem.measured, points[:_ROWS_OF_NOISE]
+    contributions = measure(measured.sketch.operator, some).astype(np.float64)
+    noise = rng.standard_normal(len(some)) @ (contributions - contributions.mean(axis=0))
+    expected = problem.residual(gaussians)[0] + measured.z
+    noise = noise.reshape(expected.shape) / np.sqrt(len(some) * measured.count)
+    return replace(problem, measured=replace(measured, z=expected + noise))
 
 
 def draw(problem: Problem, gaussians: Gaussians, count: int, rng: np.random.Generator) -> Floats:

@@ -1,22 +1,27 @@
-"""From a sketch to a mixture of Gaussians: several starts, each fitted by least squares, the least misfit kept."""
+"""From a sketch to a mixture of Gaussians, and how much less likely it makes the rows than the best one would.
+
+With rows that can be weighted so that they have the sketch, the mixture is the one they are likeliest in (EM). From the
+sketch alone it is fitted by least squares, from several starts, and judged by points drawn of it, weighted likewise.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.common.blas import one_thread
-from qckm.common.random import spawn
+from qckm.common.random import as_generator
 from qckm.decoding.cloud import Cloud
 from qckm.decoding.decode import require_sketch
 from qckm.decoding.gaussian_atoms import Measured
+from qckm.decoding.gaussian_em import Mixture, likelihoods, race, refined
 from qckm.decoding.gaussian_fit import Fit, Problem
 from qckm.decoding.gaussian_shapes import Shape
-from qckm.decoding.gaussian_starts import cluster_points, starts
-from qckm.decoding.gaussian_verdict import judge
+from qckm.decoding.gaussian_starts import as_gaussians, starts
+from qckm.decoding.gaussian_verdict import by_chance, draw, judge
 from qckm.errors import DecodeError, PoorFitWarning, warn
 from qckm.planning.hints import Hints
 from qckm.sketch import Sketch
@@ -27,13 +32,17 @@ COVARIANCE_TYPES = ("spherical", "diag", "full")
 _LEAST_AN_UNKNOWN = 2
 # Measurements an unknown that are taken unless other numbers are asked for; and frequencies at least.
 _USUAL_AN_UNKNOWN, _LEAST_FREQUENCIES = 6, 100
-# Where EM begins to look for clusters of the rows that explain the sketch, one after the other.
-_TRIES_WITH_ROWS: tuple[Literal["kmeans", "k-means++"], ...] = ("kmeans", "k-means++", "k-means++")
+# Where EM of the rows loses less than this to EM of all rows, in nats a row, the sketch has nothing to add.
+_NOTHING_TO_ADD = 0.01
+# Points drawn of a mixture to judge it by.
+_POINTS = 10_000
 # Of a sketch of less energy than this times its sampling noise, wrong clusters explain the rest within chance.
 _AUDIBLE = 10.0
+# Nats a row beyond which a mixture is doubtful: rows are a fifth less likely in it than they could be.
+_DOUBTFUL = 0.2
 POOR_MIXTURE = (
-    "The mixture does not reproduce the sketch: it may be wrong. Clusters may not be Gaussian, or there are more. More "
-    "components, another covariance_type, more frequencies, another scale or a larger n_init may help."
+    "The mixture may make the rows much less likely than the best one would. Rows to decode with, more of them, more "
+    "frequencies, another scale, fewer components or simpler covariances may help."
 )
 
 
@@ -53,8 +62,10 @@ class FittedMixture:
         What is left of the sketch, squared.
     explained : float
         Share of the sketch's energy that the mixture explains.
-    converged : bool
-        Whether the mixture reproduces the sketch to its sampling noise.
+    excess : float
+        How many nats a row less likely the rows are expected to be than in the mixture that EM of all rows would find.
+    excess_high : float
+        An upper limit of it, which is hardly exceeded; infinite where nothing is known.
     n_iter : int
         Evaluations of the objective.
     """
@@ -64,8 +75,14 @@ class FittedMixture:
     covariances: Floats
     objective: float
     explained: float
-    converged: bool
+    excess: float
+    excess_high: float
     n_iter: int
+
+    @property
+    def converged(self) -> bool:
+        """Whether the upper limit of the excess is at most 0.2 nats a row."""
+        return self.excess_high <= _DOUBTFUL
 
 
 def count_unknowns(n_features: int, n_components: int, covariance_type: str) -> int:
@@ -91,67 +108,115 @@ def fit_mixture(
     """Find the mixture of K Gaussians whose sketch is the sketch, alone or with what a pilot tells."""
     require_sketch(sketch)
     _require_measurements(sketch, n_components, covariance_type)
-    import sklearn.mixture  # noqa: F401  # here: it brings threads of its own, which are to be one, too
-
-    for_starts, for_verdict = spawn(random_state, 2)
     measured = Measured.of(sketch)
     problem = Problem(measured, _shape(measured, covariance_type), n_components)
+    rng = as_generator(random_state)
     with one_thread():
-        task = _Task(problem, covariance_type, hints, n_init, for_starts, for_verdict)
-        best, explained = _fit_with_rows(task) or _fit_sketch_alone(task)
-    audible = measured.energy() > _AUDIBLE * sketch.sampling_noise() * sketch.count / measured.count
-    found = _in_data_units(problem, best, covariance_type, explained and audible)
+        found = None
+        if hints is not None and hints.rows is not None and hints.weights is not None:
+            cloud = Cloud.calibrated(sketch, hints.rows, hints.weights)
+            if cloud.solution.matches(measured.count):
+                found = _of_rows(problem, covariance_type, cloud, n_init, rng)
+        found = found or _of_sketch(problem, covariance_type, hints, n_init, rng)
     if not found.converged:
         warn(POOR_MIXTURE, PoorFitWarning)
     return found
 
 
-class _Task(NamedTuple):
-    """A problem, what helps with it, and dice."""
+def _of_rows(problem: Problem, kind: str, cloud: Cloud, n_init: int, rng: np.random.Generator) -> FittedMixture:
+    """Return the mixture that rows of these weights are likeliest in.
 
-    problem: Problem
-    covariance_type: str
-    hints: Hints | None
-    n_init: int
-    for_starts: np.random.Generator
-    for_verdict: np.random.Generator
-
-
-def _fit_with_rows(task: _Task) -> tuple[Fit, bool] | None:
-    """Fit from the clusters of rows; None where there are none, or where they cannot reproduce the sketch.
-
-    Where K Gaussians explain the sketch, least squares know more than the rows. Where none do, it settles for clusters
-    whose likelihood may be poor: then those of the rows, calibrated, are better (experiments/mixtures.py).
+    Of P rows of all N, a mixture of p unknowns fits itself to chance by p/2P nats a row, and loses as much on others.
+    It is measured: mixtures of two halves lose four times that on each other's rows. Where it is much, and the mixture
+    reproduces the sketch as P rows at random would, least squares on the sketch of all rows may lose less.
     """
-    problem, kind, hints, n_init, rng, for_verdict = task
-    if hints is None or hints.rows is None or hints.weights is None:
-        return None
-    cloud = Cloud.calibrated(problem.measured.sketch, hints.rows, hints.weights)
-    if not cloud.solution.matches(problem.measured.count):
-        return None
-    of_rows, evaluations = [], 0
-    for begin in _TRIES_WITH_ROWS:
-        start, likelihood = cluster_points(problem, kind, cloud.points, cloud.weights, n_init, rng, begin)
+    points, weights = cloud.points, cloud.weights
+    best = race(points, weights, problem.n_clusters, kind, n_init, rng)
+    lost = _lost_by_halves(points, weights, best, kind, rng) * max(0.0, 1 - len(points) / problem.measured.count)
+    start = as_gaussians(problem, best)
+    misfit = float((problem.residual(start)[0] ** 2).sum())
+    if lost > 4 * _NOTHING_TO_ADD and misfit <= cloud.solution.expected(problem.measured.count):
         fit = problem.fit(start)
-        evaluations += fit.n_evaluations
-        if judge(problem, fit, for_verdict).explained:
-            return fit._replace(n_evaluations=evaluations), True
-        of_rows.append((likelihood, start))
-    start = max(of_rows, key=lambda one: one[0])[1]
-    return Fit(start, float((problem.residual(start)[0] ** 2).sum()), evaluations), False
+        other = _mixture(problem, fit)
+        ahead = float(weights @ likelihoods(points, other)) - best.likelihood + lost / 2
+        if ahead > 0 and judge(problem, fit, rng).explained:
+            return _found(problem, kind, other, fit, max(lost / 4 - ahead, 0.0), lost)
+    return _found(problem, kind, best, Fit(start, misfit, 1), lost / 4, lost)
 
 
-def _fit_sketch_alone(task: _Task) -> tuple[Fit, bool]:
-    """Fit from start after start, until the sketch is explained; return the fit of the least misfit."""
-    problem, kind, hints, n_init, rng, for_verdict = task
+def _lost_by_halves(points: Floats, weights: Floats, whole: Mixture, kind: str, rng: np.random.Generator) -> float:
+    """Return what mixtures of two halves lose on each other's points to those of their own, in nats a row."""
+    halves = np.array_split(rng.permutation(len(points)), 2)
+    if len(halves[1]) < len(whole.weights):
+        return float("inf")
+    own = [refined(points[half], weights[half], whole, kind) for half in halves]
+    shares = [weights[half] / weights[half].sum() for half in halves]
+    lost = [own[at].likelihood - float(shares[at] @ likelihoods(points[halves[at]], own[1 - at])) for at in range(2)]
+    return max(float(np.mean(lost)), 0.0)
+
+
+def _of_sketch(
+    problem: Problem, kind: str, hints: Hints | None, n_init: int, rng: np.random.Generator
+) -> FittedMixture:
+    """Fit from start after start, until the sketch is explained; return the fit of the least misfit.
+
+    It is judged by points drawn of it, weighted so that they have the sketch: by how much likelier EM can make them,
+    and by what is lost to chance.
+    """
     fits: list[Fit] = []
     for start in starts(problem, kind, hints, n_init, rng):
         fits.append(problem.fit(start))
-        if judge(problem, fits[-1], for_verdict).explained:
+        if explained := judge(problem, fits[-1], rng).explained:
             break
     best = min(fits, key=lambda fit: fit.misfit)
-    evaluations = sum(fit.n_evaluations for fit in fits)
-    return best._replace(n_evaluations=evaluations), judge(problem, best, for_verdict).explained
+    measured, found = problem.measured, _mixture(problem, best)
+    best = best._replace(n_evaluations=sum(fit.n_evaluations for fit in fits))
+    audible = measured.energy() > _AUDIBLE * measured.sketch.sampling_noise() * measured.sketch.count / measured.count
+    points = measured.to_centers(draw(problem, best.gaussians, _POINTS, rng))
+    cloud = Cloud.calibrated(measured.sketch, np.clip(points, *measured.sketch.coded_bounds))
+    better = refined(cloud.points, cloud.weights, found, kind)
+    lost = better.likelihood - float(cloud.weights @ likelihoods(cloud.points, found))
+    lost = max(lost - problem.unknowns / (2 * _POINTS), 0.0) + _lost_by_chance(problem, best, points, rng) / 2
+    known = audible and (explained or cloud.solution.matches(measured.count))
+    return _found(problem, kind, found, best, lost, 2 * lost if known else float("inf"))
+
+
+def _lost_by_chance(problem: Problem, fit: Fit, points: Floats, rng: np.random.Generator) -> float:
+    """Return what is lost by chance, in nats a row: rows are a sample, and so is their sketch.
+
+    The sketch of the mixture itself, with noise as that of so many rows, is fitted anew. EM of all rows gains by chance
+    as well, on these rows. It is an upper limit, as the noise is these rows' own: about half of it is lost
+    (experiments/mixtures.py).
+    """
+    again = _mixture(problem, by_chance(problem, fit.gaussians, points, rng).fit(fit.gaussians))
+    by_noise = float((likelihoods(points, _mixture(problem, fit)) - likelihoods(points, again)).mean())
+    return max(by_noise, 0.0) + problem.unknowns / (2 * problem.measured.count)
+
+
+def _mixture(problem: Problem, fit: Fit) -> Mixture:
+    """Return Gaussians that were fitted, in data units."""
+    measured, gaussians = problem.measured, fit.gaussians
+    covariances = problem.shape.covariances(gaussians.entries) * np.multiply.outer(measured.length, measured.length)
+    return Mixture(gaussians.weights, measured.to_centers(gaussians.means), covariances, -np.inf)
+
+
+def _found(problem: Problem, kind: str, mixture: Mixture, fit: Fit, excess: float, high: float) -> FittedMixture:
+    order = np.argsort(-mixture.weights, kind="stable")
+    covariances = mixture.covariances[order]
+    if kind != "full":
+        covariances = np.diagonal(covariances, axis1=1, axis2=2)
+        covariances = covariances.mean(axis=1) if kind == "spherical" else covariances.copy()
+    energy = problem.measured.energy()
+    return FittedMixture(
+        weights=mixture.weights[order],
+        means=mixture.means[order],
+        covariances=covariances,
+        objective=fit.misfit,
+        explained=1 - fit.misfit / energy if energy > 0 else 0.0,
+        excess=excess,
+        excess_high=high,
+        n_iter=fit.n_evaluations,
+    )
 
 
 def _require_measurements(sketch: Sketch, n_components: int, covariance_type: str) -> None:
@@ -183,24 +248,3 @@ def _shape(measured: Measured, covariance_type: str) -> Shape:
         across = np.exp(np.log(measured.length).mean()) / measured.length
         return Shape.spherical(measured.frequencies, across)
     return Shape.full(measured.frequencies) if covariance_type == "full" else Shape.diag(measured.frequencies)
-
-
-def _in_data_units(problem: Problem, fit: Fit, kind: str, converged: bool) -> FittedMixture:
-    measured, gaussians = problem.measured, fit.gaussians
-    order = np.argsort(-gaussians.weights, kind="stable")
-    covariances = problem.shape.covariances(gaussians.entries[order]) * np.multiply.outer(
-        measured.length, measured.length
-    )
-    if kind != "full":
-        covariances = np.diagonal(covariances, axis1=1, axis2=2)
-        covariances = covariances.mean(axis=1) if kind == "spherical" else covariances.copy()
-    energy = measured.energy()
-    return FittedMixture(
-        weights=gaussians.weights[order],
-        means=measured.to_centers(gaussians.means[order]),
-        covariances=covariances,
-        objective=fit.misfit,
-        explained=1 - fit.misfit / energy if energy > 0 else 0.0,
-        converged=converged,
-        n_iter=fit.n_evaluations,
-    )

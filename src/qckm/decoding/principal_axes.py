@@ -8,7 +8,9 @@ of a mixture that was fitted to it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ from qckm.decoding.gaussian_atoms import Measured
 from qckm.decoding.gaussian_fit import Fit, Gaussians, Problem
 from qckm.decoding.gaussian_shapes import Shape
 from qckm.decoding.gaussian_starts import one_for_all, split_up
-from qckm.decoding.gaussian_verdict import judge
+from qckm.decoding.gaussian_verdict import by_chance, draw, judge
 from qckm.errors import DecodeError, PoorFitWarning, warn
 from qckm.planning.hints import Hints
 from qckm.sketch import Sketch
@@ -38,10 +40,15 @@ _HARDLY_LESS = 0.999
 # Numbers of clusters tried, where one Gaussian does not explain the sketch, while there are measurements for them.
 _NUMBERS_OF_CLUSTERS = (2, 3, 5, 8, 12)
 _MEASUREMENTS_AN_UNKNOWN = 3
+# Points drawn to judge axes by, and the sine of an angle from which on they are doubtful.
+_POINTS, _DOUBTFUL = 10_000, 0.2
 POOR_AXES = (
-    "The principal components do not reproduce the sketch: they may be wrong. Rows to decode with, more frequencies or "
+    "The principal components may be turned far from those of all rows. Rows to decode with, more frequencies or "
     "another number of components may help."
 )
+
+# How far the greatest directions of two covariances are turned against each other.
+Turned = Callable[[Floats, Floats], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +62,9 @@ class FittedAxes:
     covariance : ndarray of shape (n, n)
     objective : float
         What is left of the sketch, squared.
-    converged : bool
-        Whether what the covariance is of reproduces the sketch to its sampling noise.
+    sine, sine_high : float
+        The sine of the largest angle to the components of all rows: as expected, and an upper limit; 1 where nothing is
+        known.
     source : {"gaussian", "rows", "clusters"}
         What the covariance is of.
     n_iter : int
@@ -66,9 +74,15 @@ class FittedAxes:
     mean: Floats
     covariance: Floats
     objective: float
-    converged: bool
+    sine: float
+    sine_high: float
     source: str
     n_iter: int
+
+    @property
+    def converged(self) -> bool:
+        """Whether the limit of the sine is 0.2 or less."""
+        return self.sine_high <= _DOUBTFUL
 
 
 def choose_axes_frequencies(n_features: int, n_components: int) -> int:
@@ -76,31 +90,46 @@ def choose_axes_frequencies(n_features: int, n_components: int) -> int:
     return max(_LEAST_FREQUENCIES, _USUAL * n_components * n_features)
 
 
-def fit_axes(sketch: Sketch, n_components: int, hints: Hints | None = None, random_state: Any = None) -> FittedAxes:
-    """Find mean and covariance, true in its r greatest directions, from a sketch, alone or with what a pilot tells."""
+def fit_axes(
+    sketch: Sketch,
+    n_components: int,
+    hints: Hints | None = None,
+    random_state: Any = None,
+    standardize: bool = False,
+) -> FittedAxes:
+    """Find mean and covariance, true in its r greatest directions, from a sketch, alone or with what a pilot tells.
+
+    The sine is that of components of columns as they are, or standardised.
+    """
     require_sketch(sketch)
     _require_measurements(sketch, n_components)
     for_starts, for_verdict = spawn(random_state, 2)
     measured = Measured.of(sketch)
     with one_thread():
-        found = _fit(measured, n_components, hints, for_starts, for_verdict)
+        found = _fit(measured, n_components, hints, standardize, for_starts, for_verdict)
     if sketch.operator.n_frequencies < _FEW * n_components * sketch.operator.n_features:
-        found = replace(found, converged=False)
+        found = replace(found, sine_high=1.0)
     if not found.converged:
         warn(POOR_AXES, PoorFitWarning)
     return found
 
 
 def _fit(
-    measured: Measured, rank: int, hints: Hints | None, rng: np.random.Generator, for_verdict: np.random.Generator
+    measured: Measured,
+    rank: int,
+    hints: Hints | None,
+    standardize: bool,
+    rng: np.random.Generator,
+    for_verdict: np.random.Generator,
 ) -> FittedAxes:
+    turned = partial(sine, rank=rank, standardize=standardize)
     fit, problem, explained = fit_low_rank(measured, rank, for_verdict)
     if explained:
-        return _moments(problem, fit, True, "gaussian")
+        return _found(problem, fit, turned, True, "gaussian", rng)
     if hints is not None and hints.rows is not None and hints.weights is not None:
         cloud = Cloud.calibrated(measured.sketch, hints.rows, hints.weights)
         if cloud.solution.matches(measured.count):
-            return _of_rows(cloud)
+            return _of_rows(cloud, turned, measured.count, rng)
     for clusters in _NUMBERS_OF_CLUSTERS:
         mixture = Problem(measured, Shape.diag(measured.frequencies), clusters)
         if measured.z.size < _MEASUREMENTS_AN_UNKNOWN * mixture.unknowns or clusters > measured.count:
@@ -111,7 +140,7 @@ def _fit(
             explained = judge(problem, fit, for_verdict).explained
         if explained:
             break
-    return _moments(problem, fit, explained, "gaussian" if problem.n_clusters == 1 else "clusters")
+    return _found(problem, fit, turned, explained, "gaussian" if problem.n_clusters == 1 else "clusters", rng)
 
 
 def fit_low_rank(measured: Measured, rank: int, rng: np.random.Generator) -> tuple[Fit, Problem, bool]:
@@ -180,21 +209,54 @@ def _unexplained_axes(problem: Problem, gaussians: Gaussians, rank: int) -> Floa
     return found
 
 
-def _moments(problem: Problem, fit: Fit, converged: bool, source: str) -> FittedAxes:
-    """Return the mean and covariance of clusters."""
-    measured, (weights, means, entries) = problem.measured, fit.gaussians
+def _moments(problem: Problem, gaussians: Gaussians) -> tuple[Floats, Floats]:
+    """Return the mean and covariance of clusters, in data units."""
+    measured, (weights, means, entries) = problem.measured, gaussians
     mean = weights @ means
     apart = means - mean
     covariance = np.tensordot(weights, problem.shape.covariances(entries), 1) + (weights * apart.T) @ apart
-    scaled = covariance * np.multiply.outer(measured.length, measured.length)
-    return FittedAxes(measured.to_centers(mean), scaled, fit.misfit, converged, source, fit.n_evaluations)
+    return measured.to_centers(mean), covariance * np.multiply.outer(measured.length, measured.length)
 
 
-def _of_rows(cloud: Cloud) -> FittedAxes:
+def _found(
+    problem: Problem, fit: Fit, turned: Turned, explained: bool, source: str, rng: np.random.Generator
+) -> FittedAxes:
+    """Judge axes by how far chance turns them, and weights that give points drawn of them the sketch."""
+    mean, covariance = _moments(problem, fit.gaussians)
+    points = problem.measured.to_centers(draw(problem, fit.gaussians, _POINTS, rng))
+    again = by_chance(problem, fit.gaussians, points, rng).fit(fit.gaussians)
+    cloud = Cloud.calibrated(problem.measured.sketch, np.clip(points, *problem.measured.sketch.coded_bounds))
+    turns = (
+        turned(covariance, _moments(problem, again.gaussians)[1]),
+        turned(np.cov(cloud.points.T, ddof=0), np.cov(cloud.points.T, ddof=0, aweights=cloud.weights)),
+    )
+    expected = min(float(np.hypot(*turns)), 1.0)
+    known = explained or cloud.solution.matches(problem.measured.count)
+    high = min(2 * expected, 1.0) if known else 1.0
+    return FittedAxes(mean, covariance, fit.misfit, expected, high, source, fit.n_evaluations)
+
+
+def _of_rows(cloud: Cloud, turned: Turned, count: float, rng: np.random.Generator) -> FittedAxes:
+    """Return the moments of rows. Those of halves are turned against each other by twice as much as of all of them."""
+    halves = [
+        np.cov(cloud.points[half].T, ddof=0, aweights=cloud.weights[half])
+        for half in np.array_split(rng.permutation(len(cloud.points)), 2)
+    ]
+    expected = turned(halves[0], halves[1]) / 2 * np.sqrt(max(0.0, 1 - len(cloud.points) / count))
+    covariance = np.atleast_2d(np.cov(cloud.points.T, ddof=0, aweights=cloud.weights))
     mean = cloud.weights @ cloud.points
-    apart = cloud.points - mean
-    covariance = (cloud.weights * apart.T) @ apart
-    return FittedAxes(mean, covariance, cloud.solution.residual, True, "rows", 0)
+    return FittedAxes(mean, covariance, cloud.solution.residual, expected, min(2 * expected, 1.0), "rows", 0)
+
+
+def sine(one: Floats, other: Floats, rank: int, standardize: bool = False) -> float:
+    """Return the sine of the largest angle between the spaces of the r greatest directions of two covariances."""
+    spaces = []
+    for covariance in map(np.atleast_2d, (one, other)):
+        variances = np.where(np.diag(covariance) > 0, np.diag(covariance), 1.0)
+        units = np.sqrt(variances) if standardize else np.ones(len(covariance))
+        spaces.append(np.linalg.eigh(covariance / np.multiply.outer(units, units))[1][:, -rank:])
+    across = spaces[1] - spaces[0] @ (spaces[0].T @ spaces[1])
+    return min(float(np.linalg.norm(across, 2)), 1.0)
 
 
 def _require_measurements(sketch: Sketch, n_components: int) -> None:

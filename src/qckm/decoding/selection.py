@@ -1,9 +1,9 @@
-"""How many clusters there are, from one sketch: no second pass over the data, for a sketch can be decoded again.
+"""How many clusters there are: what k-means of one cloud of points, which has the sketch, says for any number.
 
-More clusters always match a sketch better. The question is whether they match it better than chance would let them.
-What K Gaussians leave of a sketch if they are the truth is known (expectation.py): where some K leaves no more, more
-clusters have nothing to explain. Until then the misfit is weighed against the number of unknowns, by an information
-criterion.
+The cloud is rows, weighted so that they have the sketch, or points drawn around the centroids of one decode, weighted
+likewise. K-means cuts it into K pieces. Two of them are one group unless the density has a valley between them,
+whatever shape it has elsewhere: that is what people call separate. With K the number of groups grows until each is
+found, and then stays.
 """
 
 from __future__ import annotations
@@ -12,95 +12,90 @@ import operator
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from qckm.clustering.weighted_kmeans import Run, kmeans
 from qckm.common.arrays import Floats
+from qckm.common.blas import one_thread
 from qckm.common.random import spawn
+from qckm.decoding.calibration import as_sample
+from qckm.decoding.cloud import Cloud
 from qckm.decoding.decode import Clustering, decode, require_sketch, warn_of_clipping
+from qckm.decoding.gaussian_starts import draw_around, resolution
+from qckm.decoding.task import count_rows
 from qckm.errors import DecodeError, PoorFitWarning, RemarkWarning, SaturationWarning, warn
 from qckm.sketch import Sketch
 
-if TYPE_CHECKING:
-    from qckm.decoding.fitting import Mixture
-    from qckm.decoding.sketch_model import SketchModel
-
-
-# Decoders that model points know no widths: a tenth of the kernel's own to begin with.
-_LEAST_WIDTH = 0.1
-# Rows with less noise a measurement are all alike.
-_ALIKE = 1e-9
-# Clusters so narrow that fitting them is a matter of high harmonics may leave this many times the noise, and be right.
-_ABOVE = 3.0
-_LOOK = "Look at the curve (qckm.plots.selection) rather than at its minimum."
+# Runs of k-means for each number.
+_RUNS = 4
+# Numbers beyond the largest that are tried as well, as shares of it: they show whether the groups have stopped growing.
+_BEYOND = (1.15, 1.3, 1.5)
+# Along the line between two centroids, which are at -1 and 1, points are counted in bins up to here. A valley is in the
+# middle half, and has less than half of the points of the highest bins on either side of it, by a standard deviation.
+_REACH, _BIN, _MIDDLE, _DEEP = 1.5, 0.25, 0.5, 0.5
+# Centroids nearer than so many scales are one: rows that are all alike have no valleys.
+_CLOSE = 0.02
+# Pieces of less than this share of an even one are outliers: they are no group, and join none.
+_OUTLIERS = 0.05
+# Points that leave less than this of a sketch's energy have it, as far as valleys go: clusters may be very narrow.
+_SLIGHT = 0.01
+# The choice is clear if so many of the larger numbers agree.
+_AGREE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class ClusterCount:
-    """How well each number of clusters explains a sketch, and the number that is chosen.
+    """How many separate groups K clusters form, for each K that was tried, and the number that is chosen.
 
     Parameters
     ----------
     n_clusters : int
-        The K of the least criterion.
+        The number of groups, of the K that were tried the nearest.
     ks : ndarray of int
         The numbers of clusters that were tried, increasing.
-    objectives : ndarray
-        Squared distance of the sketch from that of K round Gaussians fitted to it, by K.
-    explained : ndarray
-        Share of the sketch's energy that K clusters explain, as of `decode`, by K.
-    by_chance : ndarray
-        The most that K Gaussians would leave of the sketch if they were the truth, by K: an objective up to this leaves
-        nothing to explain.
-    criterion : ndarray
-        M·log(objective / M) + unknowns·log(M): the lower, the better. Objectives count as no less than what chance
-        leaves of the fewest clusters that explain the sketch.
-    noise : float
-        The squared distance that the randomness of the rows alone puts between a sketch and its expectation:
-        `Sketch.sampling_noise()`; where weights are no whole numbers, that of 10 000 rows or more.
-    clusterings : tuple of Clustering
-        What was decoded, by K.
+    groups : ndarray of int
+        How many groups the K clusters of k-means form, by K. Clusters are one group if there is no valley between them.
+    variance_explained : ndarray
+        The share of the variance that K centroids explain, by K.
+    agreement : float
+        The share of the larger numbers tried that give the same number of groups; 1 where there are none.
+    doubt : str
+        Why the number may be wrong; empty where it is clear.
+    clustering : Clustering
+        Of the chosen K, as `decode` finds it.
     """
 
     n_clusters: int
     ks: npt.NDArray[np.int64]
-    objectives: Floats
-    explained: Floats
-    by_chance: Floats
-    criterion: Floats
-    noise: float
-    clusterings: tuple[Clustering, ...]
-
-    @property
-    def clustering(self) -> Clustering:
-        """The clustering of the chosen K."""
-        return self.clusterings[int(np.flatnonzero(self.ks == self.n_clusters)[0])]
+    groups: npt.NDArray[np.int64]
+    variance_explained: Floats
+    agreement: float
+    doubt: str
+    clustering: Clustering
 
 
 def choose_n_clusters(sketch: Sketch, ks: Iterable[int] = range(1, 11), **how: Any) -> ClusterCount:
-    """Choose K from a sketch alone.
+    """Choose K from a sketch, alone or with some rows.
 
-    Decodes the sketch for each K and takes the one of the least information criterion. The sketch should have some
-    frequencies to spare for the largest K, 2nK or more, and a scale fit for clusters of the size that is looked for.
-    Clusters that are no round Gaussians, as real ones, are counted as however many of these it takes to describe them:
-    then the curve (`qckm.plots.selection`) says more than its minimum, and a `PoorFitWarning` says so.
+    The sketch should have 2nK frequencies or more for the largest K, and a scale fit for clusters of the size that is
+    looked for: a valley much narrower than the scale is not seen.
 
     Parameters
     ----------
     sketch : Sketch
-        Whole weights of rows count as repeats; of others the noise is not known, and a warning says so. Of a sketch at
-        several scales, that octave counts which suits the largest K.
+        Of a sketch at several scales, that octave counts which suits the largest K.
     ks : iterable of int, default 1 … 10
         The numbers of clusters to try, as far as there are rows.
     **how
-        Passed on to `decode`: bounds, decoder, n_init, random_state, spread.
+        Passed on to `decode`: rows, bounds, decoder, n_init, random_state, spread.
 
     Returns
     -------
     ClusterCount
-        With a `PoorFitWarning` where none of the numbers explains the sketch, or that cannot be known.
+        With a `PoorFitWarning` where the number is not clear.
 
     Examples
     --------
@@ -113,44 +108,34 @@ def choose_n_clusters(sketch: Sketch, ks: Iterable[int] = range(1, 11), **how: A
     """
     tried = _to_try(sketch, ks)
     warn_of_clipping(sketch)
+    (rng,) = spawn(how.get("random_state"), 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RemarkWarning)
-        warnings.simplefilter("ignore", PoorFitWarning)  # too few clusters fit poorly: that is what is compared here
+        warnings.simplefilter("ignore", PoorFitWarning)  # more clusters than there are have no best places
         warnings.simplefilter("ignore", SaturationWarning)  # said once
-        octave = None
-        if sketch.operator.octaves > 1:
-            octave = decode(sketch, tried[-1], **how).octave
-            sketch = sketch.octave(octave or 0)
-        clusterings = tuple(replace(decode(sketch, K, **how), octave=octave) for K in tried)
-    objectives, by_chance, noise = _misfits(sketch, clusterings, how.get("random_state"))
-    M, n = sketch.operator.n_measurements, sketch.operator.n_features
-    # A centre, a weight and a width each.
-    unknowns = np.array(tried) * (n + 2)
-    explain = np.flatnonzero(objectives <= by_chance)
-    floor, alike = by_chance[explain[0]] if explain.size else 0.0, noise <= _ALIKE * M
-    if alike:  # one cluster is all there is, whatever high harmonics say
-        floor = objectives.max()
-    # The whisper keeps the logarithm of a perfect match of no noise finite.
-    criterion = M * np.log(np.maximum(objectives, floor) / M + 1e-12) + unknowns * np.log(M)
-    chosen = int(np.argmin(criterion))
-    if len(tried) > 1 and not sketch.exact:
-        warn(f"Weights are no whole numbers: what chance leaves of the sketch is not known. {_LOOK}", PoorFitWarning)
-    elif len(tried) > 1 and not (alike or explain.size) and objectives[chosen] > _ABOVE * noise:
-        warn(
-            f"None of the numbers of clusters tried, {tried[0]} to {tried[-1]}, explains the sketch: there are more, "
-            f"or they are no round Gaussians. {_LOOK}",
-            PoorFitWarning,
-        )
-    return ClusterCount(
-        n_clusters=tried[chosen],
+        with one_thread():
+            cloud = _cloud(sketch, tried[-1], how, rng)
+            more = [K for K in _further(tried[-1]) if len(tried) > 1 and len(cloud.points) >= K]
+            cut = [_cut(cloud, K, rng) for K in (*tried, *more)]
+        groups = np.array([_count_groups(cloud, run) for run in cut])
+        number, agreement = _settled(np.array([*tried, *more]), groups)
+        chosen = min(tried, key=lambda K: (abs(K - number), -K))
+        clustering = decode(sketch, chosen, **how)
+    inertias = np.array([run.inertia for run in cut[: len(tried)]])
+    whole = _cut(cloud, 1, rng).inertia
+    count = ClusterCount(
+        n_clusters=chosen,
         ks=np.array(tried),
-        objectives=objectives,
-        explained=np.array([one.explained for one in clusterings]),
-        by_chance=by_chance,
-        criterion=criterion,
-        noise=noise,
-        clusterings=clusterings,
+        groups=groups[: len(tried)],
+        variance_explained=1 - inertias / whole if whole > 0 else np.ones(len(tried)),
+        agreement=agreement,
+        doubt="",
+        clustering=clustering,
     )
+    doubt = _doubt(count, number, cloud) if len(tried) > 1 else ""
+    if doubt:
+        warn(doubt, PoorFitWarning)
+    return replace(count, doubt=doubt)
 
 
 def _to_try(sketch: Sketch, ks: Iterable[int]) -> list[int]:
@@ -160,53 +145,103 @@ def _to_try(sketch: Sketch, ks: Iterable[int]) -> list[int]:
         tried = sorted({operator.index(K) for K in ks})
     except TypeError as error:
         raise DecodeError(f"Expected numbers of clusters to try, such as range(1, 11), got {ks!r:.80}.") from error
-    if not tried:
-        raise DecodeError("Expected at least one number of clusters to try, got none.")
+    if not tried or tried[0] < 1:
+        raise DecodeError(f"Expected numbers of clusters >= 1 to try as n_clusters, got {tried or 'none'}.")
     possible = [K for K in tried if sketch.count >= K] if sketch.exact else tried
     return possible or tried[:1]  # which decoding then refuses, with the reason
 
 
-def _misfits(sketch: Sketch, clusterings: tuple[Clustering, ...], random_state: Any) -> tuple[Floats, Floats, float]:
-    """Return how far the sketch is from K Gaussians, how far it should be, both by K, and the sampling noise.
+def _further(most: int) -> list[int]:
+    return sorted({int(np.ceil(share * most)) for share in _BEYOND} - {most})
 
-    They are fitted from the centroids on, and from those of the K before it: with more clusters a misfit only falls.
-    The objective of a decode may be that of a richer density, from which the centroids were taken.
+
+def _cloud(sketch: Sketch, most: int, how: dict[str, Any], rng: np.random.Generator) -> Cloud:
+    """Return rows, if these can have the sketch, or points around centroids, weighted so that they have it."""
+    if how.get("rows") is not None:
+        cloud = Cloud.calibrated(sketch, as_sample(sketch.operator, how["rows"]))
+        if cloud.solution.matches(count_rows(sketch)):
+            return cloud
+    decoded = decode(sketch, most, **how)
+    sketch = sketch.octave(decoded.octave or 0)
+    lower, upper = sketch.coded_bounds
+    return Cloud.raked(sketch, draw_around(sketch, decoded, rng), lower, upper, resolution(sketch), rng)
+
+
+def _cut(cloud: Cloud, n_clusters: int, rng: np.random.Generator) -> Run:
+    """Cut a cloud into K pieces, in the units that count."""
+    return kmeans(cloud.points / cloud.sketch.operator.units, cloud.weights, n_clusters, _RUNS, rng)
+
+
+def _count_groups(cloud: Cloud, run: Run) -> int:
+    """Count the pieces, of which those without a valley between them are one."""
+    from scipy.sparse.csgraph import connected_components
+
+    K, points = len(run.centers), cloud.points / cloud.sketch.operator.units
+    shares = np.bincount(run.labels, cloud.weights, minlength=K)
+    counts = cloud.weights * cloud.solution.effective_size
+    members = [np.flatnonzero(run.labels == k) for k in range(K)]
+    (pieces,) = np.nonzero(shares >= _OUTLIERS / K)
+    joined = np.eye(len(pieces), dtype=bool)
+    least = float((_CLOSE * resolution(cloud.sketch) / cloud.sketch.operator.units).max() ** 2)
+    for a, one in enumerate(pieces):
+        for b, other in enumerate(pieces[:a]):
+            both = np.concatenate([members[one], members[other]])
+            axis = run.centers[other] - run.centers[one]
+            length = float(axis @ axis)
+            if length <= least:
+                joined[a, b] = True
+                continue
+            along = 2 * ((points[both] - run.centers[one]) @ axis) / length - 1
+            joined[a, b] = not _has_valley(along, counts[both])
+    return len(np.unique(connected_components(joined, directed=False)[1]))
+
+
+def _has_valley(along: Floats, counts: Floats) -> bool:
+    """Tell whether points between -1 and 1, each so many, are few somewhere in the middle."""
+    inside = np.abs(along) < _REACH
+    bins = ((along[inside] + _REACH) / _BIN).astype(np.intp)
+    heights = np.bincount(bins, counts[inside], minlength=int(2 * _REACH / _BIN))
+    first, last = int((_REACH - _MIDDLE) / _BIN), int((_REACH + _MIDDLE) / _BIN)
+    for at in range(first, last):
+        side = min(heights[:at].max(), heights[at + 1 :].max())
+        if heights[at] + np.sqrt(heights[at] + 1) < _DEEP * side:
+            return True
+    return False
+
+
+def _settled(tried: npt.NDArray[np.int64], groups: npt.NDArray[np.int64]) -> tuple[int, float]:
+    """Return the number of groups, and the share of the larger numbers tried that find as many.
+
+    It is the largest K whose clusters are all separate; unless most of the larger numbers find the same larger one, as
+    where k-means spends a centroid on outliers.
     """
-    from qckm.decoding.expectation import expected_misfit  # SciPy takes its time to import
-    from qckm.decoding.fitting import Problem
-    from qckm.decoding.search import LONG, Search
-    from qckm.decoding.sketch_model import SketchModel
-    from qckm.decoding.waves import N_HARMONICS
-
-    # Misfits are compared here, so that low frequencies count: as many harmonics as there are loops for.
-    many = None if sketch.operator.signature.is_pure_tone else max(N_HARMONICS.values())
-    model = SketchModel.of(sketch, n_harmonics=many)
-    points = np.concatenate([model.to_points(found.centers) for found in clusterings])
-    lower, upper = (model.to_points(bound) for bound in sketch.coded_bounds)
-    problem = Problem(model.waves, np.minimum(lower, points.min(axis=0)), np.maximum(upper, points.max(axis=0)))
-    (rng,) = spawn(random_state, 1)
-    search = Search(problem, model.n_measurements, model.mean, model.deviation, rng, np.inf)
-    fits: list[Mixture] = []
-    for found in clusterings:
-        starts = [_mixture(model.to_points(found.centers), found.weights, found.spreads / model.spread)]
-        if fits:
-            starts.append(search.grow(fits[-1], len(found.centers), "own"))
-        candidates = [search.fit(start, LONG, "own") for start in starts]
-        fits.append(min(candidates, key=lambda mixture: mixture.misfit))
-    by_chance = [expected_misfit(model, mixture, False, rng).by_chance for mixture in fits]
-    return np.array([_distance(sketch, model, mixture) for mixture in fits]), np.array(by_chance), model.noise
+    separate = tried[groups == tried]
+    number = int(separate.max()) if separate.size else 1
+    later = groups[tried > number]
+    if later.size:
+        values, times = np.unique(later, return_counts=True)
+        usual = int(values[times.argmax()])
+        if usual > number and times.max() > _AGREE * later.size:
+            number = usual
+            later = groups[tried > number]
+    return number, float((later == number).mean()) if later.size else 1.0
 
 
-def _distance(sketch: Sketch, model: SketchModel, mixture: Mixture) -> float:
-    """Return how far a sketch is from that of a mixture, squared, through every harmonic: narrow clusters have many."""
-    from qckm.decoding.held_out import Density, predict
-
-    everything = predict(sketch.operator, Density.of(model, mixture), sketch.operator.signature.harmonics.size)
-    return float(((sketch.values() - everything) ** 2).sum())
-
-
-def _mixture(points: Floats, weights: Floats, spreads: Floats) -> Mixture:
-    from qckm.decoding.fitting import Mixture
-
-    no_axes = np.zeros((len(points), 0, points.shape[1]))
-    return Mixture(points, weights, np.maximum(spreads**2, _LEAST_WIDTH), no_axes, np.inf)
+def _doubt(count: ClusterCount, number: int, cloud: Cloud) -> str:
+    """Return why the number may be wrong, or nothing."""
+    energy = float((cloud.sketch.values() ** 2).sum())
+    if cloud.solution.residual > max(cloud.solution.expected(count_rows(cloud.sketch)), _SLIGHT * energy):
+        return (
+            "No points were found that have this sketch: the number of clusters may be wrong. Rows, more frequencies "
+            "or another scale may help."
+        )
+    if number > count.ks[-1]:
+        return f"There seem to be more clusters than the {count.ks[-1]} tried: try larger numbers."
+    if number != count.n_clusters:
+        return f"There seem to be {number} separate clusters, a number that was not tried."
+    if count.agreement < _AGREE:
+        return (
+            f"Whether there are {number} clusters is not clear: they are hardly separate, and other numbers of "
+            "centroids find other numbers of groups."
+        )
+    return ""

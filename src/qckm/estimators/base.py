@@ -9,6 +9,7 @@ import logging
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -79,6 +80,8 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
     _parameters: ClassVar[dict[str, Expected]]
     # The parameter that says how many clusters, or components, are looked for: rows must be as many.
     _counted: ClassVar[str] = "n_components"
+    # Rows of a sample to decode with, at least.
+    _least_sample: ClassVar[int] = 0
 
     @abstractmethod
     def _decode_sketch(self, hints: Hints | None) -> Found:
@@ -293,6 +296,8 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
 
         planned, seed = self._prepare(draw, of_all=not going_on)
         wanted = planned.sample if self.pilot == "sample" else None
+        if wanted is not None:
+            wanted = replace(wanted, size=max(wanted.size, self._least_sample))
         sketch, sample = self._sketched(held, planned.operator, on_bad, wanted)
         if not held.weighted:
             self._require_rows(sketch.count, going_on)

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixture]):
     """A mixture of Gaussians from a sketch: one pass over the rows.
 
-    Weights, means and covariances are those whose sketch is the sketch. A pilot of at most 5000 rows is drawn before
-    the pass, for the scale, and to start from. `fit` forgets it then. `partial_fit` keeps a sample of all its rows in
-    memory, four times as large. Rows are never pickled. `pilot=` says otherwise.
+    A pilot of at most 5000 rows is drawn before the pass, for the scale. A sample of 20 000 is kept in the pass, to
+    decode with: the mixture is that of EM on its rows, weighted so that they have the sketch. `fit` forgets them then,
+    `partial_fit` keeps them in memory. Rows are never pickled. `pilot=` says otherwise.
 
     Parameters
     ----------
@@ -42,11 +42,11 @@ class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixtur
         m; "auto" takes six measurements per unknown, at least 100 frequencies. Fewer than two per unknown are refused.
     scale : float or "auto", default "auto"
         The kernel's length in data units; "auto" takes it from the pilot. Clusters are given a standard deviation of
-        0.02 scales at least, in any direction: what is finer cannot be seen.
+        0.02 scales at least, in any direction, if no rows are decoded with: what is finer cannot be seen.
     law : str or Law, default "auto"
     init : {"auto", "sketch"}, default "auto"
-        "auto" starts from the clusters of the pilot's rows, weighted so that they reproduce the sketch. Where K
-        Gaussians do not explain the sketch, but the rows do, the mixture is theirs. "sketch" uses no row.
+        Whether the pilot's rows are decoded with, where they can be weighted so that they have the sketch. "sketch"
+        uses no row: weights, means and covariances are those whose sketch is nearest to the sketch.
     pilot : {"sample", "first"} or None, default "sample"
         Which rows may be kept. "sample" keeps a sample of all rows until they are decoded. "first" looks at rows, in
         `partial_fit` those of the first batch, for the scale only. None looks at no row before it is sketched: `scale`
@@ -64,8 +64,11 @@ class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixtur
     means_ : ndarray of shape (K, n)
     covariances_ : ndarray of shape (K, n, n), (K, n) or (K,)
         By covariance_type, as scikit-learn has them.
+    excess_, excess_high_ : float
+        How many nats a row less likely the rows are than in the mixture that EM of all rows would find: expected, and
+        an upper limit; infinite where nothing is known.
     converged_ : bool
-        Whether the mixture reproduces the sketch to its sampling noise.
+        Whether `excess_high_` is at most 0.2 nats a row.
     objective_ : float
         What is left of the sketch, squared.
     explained_ : float
@@ -90,6 +93,7 @@ class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixtur
     True
     """
 
+    _least_sample = 20_000  # of fewer rows, covariances lose nats to those of all rows
     _parameters: ClassVar[dict[str, Expected]] = {
         **SHARED,
         "n_components": COUNT,
@@ -180,6 +184,16 @@ class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixtur
     def covariances_(self) -> Floats:
         """The components' covariances."""
         return self._decode().covariances
+
+    @property
+    def excess_(self) -> float:
+        """What is expected to be lost to the best mixture, in nats a row."""
+        return self._decode().excess
+
+    @property
+    def excess_high_(self) -> float:
+        """An upper limit of `excess_`."""
+        return self._decode().excess_high
 
     @property
     def explained_(self) -> float:

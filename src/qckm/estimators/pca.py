@@ -58,9 +58,11 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Compress
     mean_ : ndarray of shape (n,)
     deviations_ : ndarray of shape (n,)
         What columns are divided by: their standard deviations where they are standardised, else 1.
+    sine_, sine_high_ : float
+        The sine of the largest angle to the components of all rows: as expected, and an upper limit. Of the columns'
+        covariances 0; 1 where nothing is known, as where rows were clipped.
     converged_ : bool
-        Whether what was fitted reproduces the sketch to its sampling noise; of the columns' covariances, whether no row
-        was clipped.
+        Whether `sine_high_` is 0.2 or less.
     source_ : {"columns", "gaussian", "rows", "clusters"}
         What the covariance is of.
     objective_ : float
@@ -156,6 +158,16 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Compress
         return np.sqrt(np.where(variances > 0, variances, 1.0)) if self.standardize else np.ones(len(variances))
 
     @property
+    def sine_(self) -> float:
+        """The sine of the largest angle to the components of all rows, as expected."""
+        return self._decode().sine
+
+    @property
+    def sine_high_(self) -> float:
+        """An upper limit of `sine_`."""
+        return self._decode().sine_high
+
+    @property
     def source_(self) -> str:
         """What the covariance is of: all rows, one Gaussian, the pilot's rows, or clusters."""
         return self._decode().source
@@ -193,11 +205,12 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Compress
         if mean is None or covariance is None:
             if hints is not None and self.init == "sketch":
                 hints = hints.without_rows()
-            return fit_axes(sketch, self.n_components, hints, self._seed)
+            return fit_axes(sketch, self.n_components, hints, self._seed, self.standardize)
         if not sketch.count > 1:
             raise DecodeError("A sketch of one row (n_samples = 1) has no variance: sketch more rows.")
         as_counted = covariance * (sketch.count / (sketch.count - 1))  # by scikit-learn
-        return FittedAxes(mean, as_counted, 0.0, not sketch.saturated, "columns", 0)
+        unknown = float(sketch.saturated > 0)
+        return FittedAxes(mean, as_counted, 0.0, unknown, unknown, "columns", 0)
 
     def _require_rows(self, count: float, first_batch: bool = False) -> None:
         if self.n_components > self.n_features_in_:

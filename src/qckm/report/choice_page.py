@@ -1,8 +1,9 @@
-"""The page of a choice of K: the misfit of each, what chance may leave, and which is chosen."""
+"""The page of a choice of K: how many separate groups the clusters of each form, and which is chosen."""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 import qckm
 from qckm.common.arrays import Floats
@@ -12,10 +13,10 @@ from qckm.report.html import Html, element
 from qckm.report.page import head, section
 
 _LEFT, _BOTTOM, _TOP = 70.0, 44.0, 16.0
-_MISFIT, _CHANCE = "#1f5fa8", "#8a94a3"
+_GROUPS, _ALL = "#1f5fa8", "#8a94a3"
 
 
-def render_choice(count: ClusterCount, of: str = "a sketch", doubt: str = "") -> str:
+def render_choice(count: ClusterCount, of: str = "a sketch") -> str:
     """Return what `choose_n_clusters` found as one HTML page.
 
     Parameters
@@ -23,8 +24,6 @@ def render_choice(count: ClusterCount, of: str = "a sketch", doubt: str = "") ->
     count : ClusterCount
     of : str
         What was sketched.
-    doubt : str
-        Why the choice may be wrong, where it may.
 
     Returns
     -------
@@ -39,16 +38,16 @@ def render_choice(count: ClusterCount, of: str = "a sketch", doubt: str = "") ->
     True
     """
     title = f"K = {count.n_clusters}"
-    verdict = doubt or "This number of clusters has the least criterion of those tried."
+    verdict = count.doubt or "So many clusters are separate. More centroids find no more of them."
     body = [
         element("h1", title),
         element("p", f"How many clusters there are in {of}.", class_="soft"),
         section(
-            "Look at the curve." if doubt else "The choice.",
+            "Not clear." if count.doubt else "The choice.",
             element("p", verdict),
-            kind=f"verdict {'fair' if doubt else 'good'}",
+            kind=f"verdict {'fair' if count.doubt else 'good'}",
         ),
-        section("Misfit", _curve(count), "Blue: what K clusters leave of the sketch. Grey: what chance may leave."),
+        section("Groups", _curve(count), "Blue: how many separate groups K clusters form. Grey: K itself."),
         section("By K", _table(count)),
         element("p", f"Made by qckm {qckm.__version__}.", class_="soft"),
     ]
@@ -57,45 +56,41 @@ def render_choice(count: ClusterCount, of: str = "a sketch", doubt: str = "") ->
 
 
 def _curve(count: ClusterCount) -> Html:
-    """Draw misfits by K, on a logarithmic axis."""
-    shown = np.maximum(np.stack([count.objectives, count.by_chance]), 1e-300)
-    low, high = np.log10(shown[0].min()) - 0.1, np.log10(shown.max()) + 0.1
+    """Draw the groups by K, beside K itself."""
+    most = max(int(count.ks[-1]), 1)
     x = _LEFT + (WIDTH - _LEFT - 20) * (np.arange(len(count.ks)) + 0.5) / len(count.ks)
     floor = HEIGHT - _BOTTOM
 
-    def heights(values: Floats) -> Floats:
-        share: Floats = (np.log10(np.maximum(values, 1e-300)) - low) / (high - low)
-        return floor - (floor - _TOP) * np.clip(share, 0, 1)
+    def heights(values: npt.NDArray[np.int64]) -> Floats:
+        return np.asarray(floor - (floor - _TOP) * values / most)
 
     chosen = int(np.flatnonzero(count.ks == count.n_clusters)[0])
     parts = [element("line", x1=_LEFT, x2=WIDTH - 10, y1=floor, y2=floor, class_="axis")]
     for place, K in zip(x, count.ks, strict=True):
         parts.append(element("text", int(K), x=f"{place:.1f}", y=f"{floor + 18:.1f}", text_anchor="middle"))
     parts.append(element("text", "clusters K", x=f"{(_LEFT + WIDTH) / 2:.1f}", y=HEIGHT - 6, text_anchor="middle"))
-    for share in (0.0, 0.5, 1.0):
-        words = f"{10 ** (low + share * (high - low)):.2g}"
-        at = f"{floor - share * (floor - _TOP) + 4:.1f}"
-        parts.append(element("text", words, x=_LEFT - 8, y=at, text_anchor="end", class_="small"))
-    for values, tone in ((count.by_chance, _CHANCE), (count.objectives, _MISFIT)):
+    for groups in sorted({0, count.n_clusters, most}):
+        at = f"{floor - groups / most * (floor - _TOP) + 4:.1f}"
+        parts.append(element("text", groups, x=_LEFT - 8, y=at, text_anchor="end", class_="small"))
+    for values, tone in ((count.ks, _ALL), (count.groups, _GROUPS)):
         line = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, heights(values), strict=True))
         parts.append(element("polyline", points=line, fill="none", stroke=tone, stroke_width=2))
-    for number, (a, b) in enumerate(zip(x, heights(count.objectives), strict=True)):
+    for number, (a, b) in enumerate(zip(x, heights(count.groups), strict=True)):
         size = 8 if number == chosen else 4
-        parts.append(element("circle", cx=f"{a:.1f}", cy=f"{b:.1f}", r=size, fill=_MISFIT))
-    return picture("Misfit to the sketch by the number of clusters", HEIGHT, parts)
+        parts.append(element("circle", cx=f"{a:.1f}", cy=f"{b:.1f}", r=size, fill=_GROUPS))
+    return picture("Separate groups by the number of clusters", HEIGHT, parts)
 
 
 def _table(count: ClusterCount) -> Html:
-    names = ("K", "explained", "misfit", "by chance", "criterion")
-    lines = [element("tr", [element("th", name) for name in names])]
-    for K, explained, misfit, chance, criterion in rows_of(count):
+    lines = [element("tr", [element("th", name) for name in ("K", "separate groups", "variance explained")])]
+    for K, groups, explained in rows_of(count):
         mark = " ✓" if count.n_clusters == K else ""
-        cells = (f"{K}{mark}", f"{max(0.0, explained):.2%}", f"{misfit:.4g}", f"{chance:.4g}", f"{criterion:.1f}")
+        cells = (f"{K}{mark}", str(groups), f"{explained:.2%}")
         lines.append(element("tr", [element("td", cell) for cell in cells]))
     return element("div", element("table", lines), class_="wide")
 
 
-def rows_of(count: ClusterCount) -> list[tuple[int, float, float, float, float]]:
-    """Return K, the share explained, the misfit, what chance may leave of it, and the criterion, of each K."""
-    columns = (count.ks, count.explained, count.objectives, count.by_chance, count.criterion)
-    return [(int(K), *map(float, rest)) for K, *rest in zip(*columns, strict=True)]  # type: ignore[misc]
+def rows_of(count: ClusterCount) -> list[tuple[int, int, float]]:
+    """Return K, the separate groups that K clusters form, and the share of the variance they explain, of each K."""
+    columns = zip(count.ks, count.groups, count.variance_explained, strict=True)
+    return [(int(K), int(groups), float(explained)) for K, groups, explained in columns]

@@ -13,10 +13,12 @@ from qckm.cli.console import DONE, DOUBTFUL, Console, console_options, show, str
 from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.outputs import write_bytes
 from qckm.cli.paths import Output
+from qckm.common.arrays import Floats
 from qckm.common.text import format_duration
 from qckm.decoding.room import require_room
 from qckm.decoding.selection import ClusterCount, choose_n_clusters
 from qckm.errors import PoorFitWarning, SaturationWarning
+from qckm.planning.pilot import PILOT_ROWS, Pilot
 from qckm.planning.plan import decoder_seed, require_rows
 from qckm.sketch import Sketch
 
@@ -54,7 +56,7 @@ def command(
     console: Console,
     **options_of_task: Any,
 ) -> int:
-    """Try numbers of clusters on DATA, or on a sketch of it (.qckm), and say which explains it best.
+    """Try numbers of clusters on DATA, or on a sketch of it (.qckm), and say how many of them are separate.
 
     \b
     Examples:
@@ -64,37 +66,37 @@ def command(
       qckm choose-k all.qckm -k 5,10,20,40 --plot choice.png
 
     The data are read once, whatever the numbers. A sketch should have 2·columns·K frequencies or more for the largest.
-    Where no number explains the sketch, a warning says so: look at the curve then, not at its minimum.
+    Where the number is not clear, a warning says so.
     """
     began = time.perf_counter()
-    sketch, spread, inputs = _sketch(data, max(ks), console, options_of_task)
+    sketch, rows, inputs = _sketch(data, max(ks), console, options_of_task)
     require_room(sketch.operator.n_features, sketch.operator.n_frequencies)
     require_rows(sketch.count, min(max(ks), int(sketch.count)))
     if sketch_output is not None:
         size = sketch_io.write_sketch(sketch, sketch_output)
         console.say(f"{sketch_output}: {summaries.summary(sketch, size)}")
     summaries.remark(sketch, console)
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", SaturationWarning)  # said above
-        warnings.simplefilter("always", PoorFitWarning)
+        warnings.simplefilter("ignore", PoorFitWarning)  # said below
         with progress.watched(console, stoppable=False):
-            count = choose_n_clusters(sketch, ks, spread=spread, random_state=decoder_seed(options_of_task["seed"]))
-    doubts = [str(one.message) for one in caught if issubclass(one.category, PoorFitWarning)]
-    doubt = " ".join(doubts).replace("(qckm.plots.selection) ", "")
-    _write(count, inputs, doubt, report, plot, console)
-    if doubt:
-        console.warn(doubt)
+            count = choose_n_clusters(sketch, ks, rows=rows, random_state=decoder_seed(options_of_task["seed"]))
+    _write(count, inputs, report, plot, console)
+    if count.doubt:
+        console.warn(count.doubt)
     of = summaries.columns_in_words(sketch.operator.feature_names, sketch.operator.n_features)
     console.say(
         f"K = {count.n_clusters} of {counted_ks(ks)} tried, from {summaries.counted(sketch.count, 'row')}, {of}, in "
         f"{format_duration(time.perf_counter() - began)}"
     )
-    console.print_facts(_facts(count, inputs, doubts, sketch))
-    return DOUBTFUL if doubts and strict else DONE
+    console.print_facts(_facts(count, inputs, sketch))
+    return DOUBTFUL if count.doubt and strict else DONE
 
 
-def _sketch(data: tuple[str, ...], most: int, console: Console, given: dict[str, Any]) -> tuple[Sketch, Any, list[str]]:
-    """Return the sketch of DATA, or that which it is, and the deviation of columns where a pilot told it."""
+def _sketch(
+    data: tuple[str, ...], most: int, console: Console, given: dict[str, Any]
+) -> tuple[Sketch, Floats | None, list[str]]:
+    """Return the sketch of DATA, or that which it is, and the rows of a pilot where there was one."""
     if len(data) == 1 and sketch_io.is_sketch(data[0]):
         return sketch_io.read_sketch(data[0]), None, list(data)
     run: dict[str, Any] = {"resume": False, "checkpoint_every": 10.0}
@@ -103,17 +105,17 @@ def _sketch(data: tuple[str, ...], most: int, console: Console, given: dict[str,
     for remark in remarks_in_words(done.remarks):
         console.warn(remark)
     inputs = done.source.labels[:100]
-    return done.sketch, None if done.hints is None else done.hints.deviation, inputs
+    if done.hints is None or done.hints.rows is None or done.hints.weights is None:
+        return done.sketch, None, inputs
+    return done.sketch, Pilot(done.hints.rows, done.hints.weights).repeated(PILOT_ROWS), inputs
 
 
-def _write(
-    count: ClusterCount, inputs: list[str], doubt: str, report: str | None, plot: str | None, console: Console
-) -> None:
+def _write(count: ClusterCount, inputs: list[str], report: str | None, plot: str | None, console: Console) -> None:
     if report is not None:
         from qckm.report import render_choice
 
         more = f" and {len(inputs) - 1} more" if len(inputs) > 1 else ""
-        write_bytes(report, render_choice(count, f"{inputs[0]}{more}", doubt).encode())
+        write_bytes(report, render_choice(count, f"{inputs[0]}{more}").encode())
     if plot is not None:
         from qckm import plots
 
@@ -130,13 +132,11 @@ def table(count: ClusterCount) -> list[str]:
     """Return the table of a choice, with a bar for what each K explains."""
     from qckm.report.choice_page import rows_of
 
-    lines = ["   K  explained                             misfit  by chance  criterion"]
-    for K, explained, misfit, chance, criterion in rows_of(count):
+    lines = ["   K  separate groups  variance explained"]
+    for K, groups, explained in rows_of(count):
         bar = "█" * round(_BAR * min(1.0, max(0.0, explained)))
         mark = "  ←" if count.n_clusters == K else ""
-        lines.append(
-            f"{K:4}  {max(0.0, explained):8.2%} {bar:{_BAR}} {misfit:9.4g}  {chance:9.4g}  {criterion:9.1f}{mark}"
-        )
+        lines.append(f"{K:4}  {groups:15}  {explained:8.2%} {bar:{_BAR}}{mark}")
     return lines
 
 
@@ -145,15 +145,14 @@ def counted_ks(ks: tuple[int, ...]) -> str:
     return f"{min(ks)} to {max(ks)}" if len(ks) == max(ks) - min(ks) + 1 else ", ".join(map(str, ks))
 
 
-def _facts(count: ClusterCount, inputs: list[str], doubts: list[str], sketch: Sketch) -> dict[str, object]:
+def _facts(count: ClusterCount, inputs: list[str], sketch: Sketch) -> dict[str, object]:
     return {
         "n_clusters": count.n_clusters,
         "ks": count.ks.tolist(),
-        "explained": count.explained.tolist(),
-        "misfits": count.objectives.tolist(),
-        "by_chance": count.by_chance.tolist(),
-        "criterion": count.criterion.tolist(),
+        "groups": count.groups.tolist(),
+        "variance_explained": count.variance_explained.tolist(),
+        "agreement": count.agreement,
         "rows": sketch.count,
         "inputs": inputs,
-        **({"remarks": doubts} if doubts else {}),
+        **({"remarks": [count.doubt]} if count.doubt else {}),
     }
