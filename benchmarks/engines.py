@@ -215,9 +215,9 @@ def main() -> None:
             for name, script in ENGINES.items():
                 rounds[-1][name] = run(script, folder, operator, files)
                 print(name, rounds[-1][name], flush=True)
-    lines = report(rounds, options, sketch_bytes=len(qckm.files.dumps(op.empty())))
+            lines = report(rounds, options, sketch_bytes=len(qckm.files.dumps(op.empty())))
+            (RESULTS / "engines.md").write_text("\n".join(lines) + "\n")  # what there is, should it be stopped
     print("\n".join(lines))
-    (RESULTS / "engines.md").write_text("\n".join(lines) + "\n")
 
 
 def report(rounds: list[dict], options: argparse.Namespace, sketch_bytes: int) -> list[str]:
@@ -235,7 +235,7 @@ def report(rounds: list[dict], options: argparse.Namespace, sketch_bytes: int) -
 
     lines = [
         f"{options.rows:,} × 10 float32 in Parquet files of a million rows, m = {options.frequencies} one-bit paired. "
-        f"Two workers of one thread; medians of {options.rounds} interleaved round(s); the same bytes from all. "
+        f"Two workers of one thread; medians of {len(rounds)} interleaved round(s); the same bytes from all. "
         f"{describe()}",
         "",
         "| | processor seconds | / alone | wanted | seconds | seconds / alone |",

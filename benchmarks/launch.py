@@ -16,19 +16,21 @@ import json, os, sys, time
 began = time.perf_counter()
 child = os.spawnv(os.P_NOWAIT, sys.argv[2], sys.argv[2:])
 _, status, usage = os.wait4(child, 0)
-json.dump([status, time.perf_counter() - began, usage.ru_maxrss / 1024], open(int(sys.argv[1]), "w"))
+spent = usage.ru_utime + usage.ru_stime
+json.dump([status, time.perf_counter() - began, usage.ru_maxrss / 1024, spent], open(int(sys.argv[1]), "w"))
 """
 
 
 @dataclass(frozen=True)
 class Ran:
-    """Exit status, wall-clock seconds, peak memory in MB, and what was printed."""
+    """Exit status, wall-clock seconds, peak memory in MB, what was printed, and processor seconds."""
 
     status: int
     seconds: float
     megabytes: float
     output: str
     errors: str
+    processor: float
 
 
 def launch(words: list[str]) -> Ran:
@@ -38,5 +40,5 @@ def launch(words: list[str]) -> Ran:
         done = subprocess.run(launcher, stdout=subprocess.PIPE, stderr=errors, text=True, pass_fds=[notes.fileno()])
         notes.seek(0)
         errors.seek(0)
-        status, seconds, megabytes = json.load(notes)
-        return Ran(status, seconds, megabytes, done.stdout, errors.read())
+        status, seconds, megabytes, processor = json.load(notes)
+        return Ran(status, seconds, megabytes, done.stdout, errors.read(), processor)

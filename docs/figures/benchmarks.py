@@ -6,10 +6,6 @@ import re
 
 from figures.results import ROOT, read_tables, table
 
-ROWS = 50_000_000  # of the file that benchmarks/engines.py measures with
-NAMES = {"alone, two threads": "one process, two threads", "Dask": "Dask", "Ray": "Ray", "Spark": "Spark"}
-LARGE_ROWS, LARGE_CORES = 1e12, 1600  # the example of docs/scaling-out.md
-
 
 def measured(what: str, of: str = "table") -> str:
     """Return a ratio of benchmarks/results/table.md, without its sign."""
@@ -46,75 +42,87 @@ def gpu_host(how: str) -> str:
 def engine(name: str, what: str) -> str:
     """Return a cell of benchmarks/results/engines.md."""
     rows = read_tables("benchmarks/results/engines.md")
-    return rows[name][rows[""].index(what)]
-
-
-def sketch_kilobytes() -> str:
-    """Return the size of the sketch file there."""
-    size = _note(r"a sketch file has ([\d,]+) bytes")
-    return f"{int(size.replace(',', '')) / 1000:.1f} kB"
-
-
-def row_microseconds(name: str) -> float:
-    """Return the processor time a row: all of it, less what partitions take."""
-    parts = float(engine(name, "partitions") or 0) * float(engine(name, "processor ms a partition") or 0) / 1000
-    return (float(engine(name, "processor seconds")) - parts) / ROWS * 1e6
+    header = rows["engine"] if name in rows and what in rows["engine"] else rows[""]
+    return rows[name][header.index(what)]
 
 
 def engines() -> str:
     """Return the table of what engines cost."""
-    header = ["", "processor seconds", "/ alone", "t_row, µs a core", "t_part, ms", "partitions", "bytes moved / (P·S)"]
+    header = ["", "processor seconds", "/ one process", "wanted"]
     rows = []
-    for name, title in NAMES.items():
-        second = read_tables("benchmarks/results/engines.md")[name][3]  # the header has "/ alone" twice
-        row = [title, engine(name, "processor seconds"), second, f"{row_microseconds(name):.2f}"]
-        row += [engine(name, "processor ms a partition"), engine(name, "partitions")]
-        row += [engine(name, "/ (partitions × sketch)") + (" (compressed)" if name == "Spark" else "")]
-        rows.append([*row, f"{engine(name, 'driver, MB')} ({engine(name, 'with a tenth of the rows')})"])
-    return table([*header, "driver, MB (a tenth of the rows)"], rows)
+    for name, cells in read_tables("benchmarks/results/engines.md").items():
+        if name.startswith(("alone", "Dask,", "Ray,", "Spark,")):
+            rows.append([name.replace("alone", "one process"), *cells[:3]])
+    return table(header, rows)
 
 
-def large_rows(name: str) -> str:
-    """Return the seconds that 10¹² rows take on 1600 cores."""
-    return f"{LARGE_ROWS * row_microseconds(name) / 1e6 / LARGE_CORES:.0f} s"
+def part(what: str) -> str:
+    """Return what a part costs: `read a row, ns`, `sketch a row, ns`, `merge a result, ms`, `bytes of a result`."""
+    return read_tables("benchmarks/results/engines.md")[what][0]
 
 
-def large_parts(name: str, partitions: str) -> str:
-    """Return the seconds that so many partitions take on 1600 cores."""
-    seconds = int(partitions) * float(engine(name, "processor ms a partition")) / 1000 / LARGE_CORES
-    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+def task(name: str) -> str:
+    """Return the processor milliseconds of a task beside its rows."""
+    return engine(name, "processor ms a task")
 
 
-def scheduler(partitions: str) -> str:
-    """Return the seconds that Dask's scheduler takes for so many partitions."""
-    each = float(_note(r"took 1.2 \(([\d.]+) ms a partition"))
-    return f"{int(partitions) * each / 1000:.0f} s"
+def path_ratio(name: str) -> float:
+    """Return the processor time of an engine by path over that of one process."""
+    return float(engine(f"{name}, by path", "/ alone"))
 
 
-def moved(partitions: str) -> str:
-    """Return the gigabytes of so many partial sums."""
-    return f"{int(partitions) * float(sketch_kilobytes().split()[0]) * 1000 / 1e9:.1f} GB"
+def rows_on(rows: str, nodes: str, name: str) -> str:
+    """Return the seconds that so many rows take on nodes of 16 cores, by path: reading, sketching and the engine's."""
+    each = (float(part("read a row, ns")) + float(part("sketch a row, ns"))) * 1e-9
+    return _seconds(float(rows) * each * path_ratio(name) / (16 * int(nodes)))
 
 
-def share_of_partition(name: str) -> str:
-    """Return what a partition costs beside a million rows in it, in per cent."""
-    return f"{100 * float(engine(name, 'processor ms a partition')) / (row_microseconds(name) * 1000):.0f} %"
+def disk(rows: str, nodes: str) -> str:
+    """Return the seconds that the bytes of so many rows of ten float32 take at 1 GB/s a node."""
+    return _seconds(float(rows) * 40 / (int(nodes) * 1e9))
 
 
-def throughput(start: str, number: str = "1") -> str:
-    """Return a number of the quiet minute of benchmarks/results/cli-throughput-1e8.txt."""
-    text = (ROOT / "benchmarks/results/cli-throughput-1e8.txt").read_text().partition("A busy one")[0]
-    line = next(line for line in text.splitlines() if line.strip().startswith(start))
-    return re.findall(r"[\d.]+", line.strip().removeprefix(start))[int(number) - 1]
+def tasks_on(rows: str, nodes: str, name: str) -> str:
+    """Return how many tasks there are: 2 GB at most, and 8 a core at least (Spark: 4), of 32 MB at least."""
+    return f"{_tasks(rows, nodes, name):,}".replace(",", " ")
+
+
+def _tasks(rows: str, nodes: str, name: str) -> int:
+    size = float(rows) * 40
+    return round(size / min(2**31, max(2**25, size / (16 * int(nodes) * (4 if name == "Spark" else 8)))))
+
+
+def overhead_on(rows: str, nodes: str, name: str) -> str:
+    """Return the seconds that the tasks take beside their rows, on all cores."""
+    return _seconds(_tasks(rows, nodes, name) * float(task(name)) / 1000 / (16 * int(nodes)))
+
+
+def merged_on(rows: str, nodes: str, name: str) -> str:
+    """Return the seconds that merging takes in all, on one core."""
+    return _seconds(_tasks(rows, nodes, name) * float(part("merge a result, ms")) / 1000)
+
+
+def moved_on(rows: str, nodes: str, name: str) -> str:
+    """Return the megabytes of partial sums that travel."""
+    return f"{_tasks(rows, nodes, name) * float(part('bytes of a result')) / 1e6:.0f} MB"
+
+
+def groups(what: str) -> str:
+    """Return a ratio of benchmarks/results/groups.md."""
+    return read_tables("benchmarks/results/groups.md")[what][1]
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def throughput(start: str) -> str:
+    """Return a number of benchmarks/results/cli-throughput-2e7.txt."""
+    text = (ROOT / "benchmarks/results/cli-throughput-2e7.txt").read_text()
+    line = next(line for line in text.splitlines() if line.startswith(start))
+    return line.split()[-1]
 
 
 def kills() -> str:
     """Return how often a resumable sketch was killed."""
     return (ROOT / "experiments/results/kills.txt").read_text().split()[0]
-
-
-def _note(pattern: str) -> str:
-    match = re.search(pattern, (ROOT / "benchmarks/results/engines.md").read_text())
-    if match is None:
-        raise ValueError(f"benchmarks/results/engines.md does not say {pattern}")
-    return match[1]

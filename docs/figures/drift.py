@@ -59,3 +59,16 @@ def dependence() -> str:
         alarms = f"{row['alarms']} of {row['pairs']} ({float(row['percent']):.0f} %)"
         rows.append([row["windows"], row["rows"], test, alarms])
     return table(["windows", "rows", "test", "alarms"], rows)
+
+
+def effects() -> str:
+    """Return how large changes are said to be, beside how large they are."""
+    rows = []
+    for row in read_csv(f"{FOLDER}/effects.csv"):
+        size, error = float(row["median_effect"]), float(row["median_error"])
+        many = f"{int(row['rows']):,}".replace(",", " ")
+        told = f"{size:.2%} ± {error:.2%}".replace("%", " %")
+        rows.append(
+            [row["change"], many, f"{float(row['share']):.0%}".replace("%", " %"), told, row["above_by_two_errors"]]
+        )
+    return table(["change", "rows per window", "share that changed", "median effect", "above it by two errors"], rows)

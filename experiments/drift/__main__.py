@@ -1,11 +1,11 @@
-"""`python -m drift [levels power culprits dependence timing ridge]`: what is in results/ is not measured again."""
+"""`python -m drift [levels power culprits dependence timing ridge effects]`: what is there is not measured again."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
 
-PARTS = ("levels", "power", "culprits", "dependence", "timing", "ridge")
+PARTS = ("levels", "power", "culprits", "dependence", "timing", "ridge", "effects")
 
 
 def main() -> None:

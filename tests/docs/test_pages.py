@@ -104,7 +104,14 @@ def public_names():
     yield from (f"qckm.sensor.{name}" for name in qckm.sensor.__all__)
     yield from (f"qckm.privacy.{name}" for name in qckm.privacy.__all__)
     yield from ("qckm.files.dumps", "qckm.files.loads", "qckm.files.updating", "qckm.engines.dask.delayed_sketch")
-    yield "qckm.engines.spark_stream.StreamSketch"
+    yield from ("qckm.engines.spark_stream.StreamSketch", "qckm.engines.connect", "qckm.engines.files.FileRows")
+    yield from ("qckm.engines.spark.sketch_by", "qckm.engines.streams.StreamSums")
+    yield from (f"qckm.engines.flight.{name}" for name in ("FlightSums", "put"))
+    yield from (
+        "qckm.sketch.grouping.GroupedSketches",
+        "qckm.sketch.group_tables.save",
+        "qckm.sketch.group_tables.load",
+    )
     yield from (f"qckm.engines.spark_ml.{name}" for name in ("CompressiveKMeans", "CompressiveKMeansModel"))
 
 

@@ -20,7 +20,7 @@ from qckm.engines.files import FileRows
 from qckm.engines.row_jobs import SketchJob
 from qckm.errors import RowsError, SourceError
 from qckm.planning.sampling import draw_pilot_of
-from qckm.sketch import files
+from qckm.sketch import files, group_tables
 from qckm.sources.opening import open_source
 
 from .conftest import NAMES
@@ -122,14 +122,16 @@ def words_of(process):
 
 
 def kill_a_worker(cluster):
-    """Kill a process that does a task."""
+    """Kill a process that does a task, and return whether there was one."""
     if cluster.name == "dask":
         found = [psutil.Process(pid) for pid in cluster._client.run(os.getpid).values()]
     else:
         mark = {"spark": "pyspark.daemon", "ray": "ray::run_task"}[cluster.name]
         held = [process for process in psutil.Process().children(recursive=True) if mark in words_of(process)]
         found = [process for process in held if cluster.name == "ray" or mark in words_of(process.parent())]
-    found[0].send_signal(signal.SIGKILL)
+    for process in found[:1]:
+        process.send_signal(signal.SIGKILL)
+    return bool(found)
 
 
 def test_a_killed_worker_does_not_change_a_byte(cluster, folder):
@@ -138,12 +140,11 @@ def test_a_killed_worker_does_not_change_a_byte(cluster, folder):
     for part in range(3):
         piece = rng.normal(size=(60_000, 3))
         pq.write_table(pa.table(dict(zip(NAMES, piece.T, strict=True))), f"{part}.parquet", row_group_size=10_000)
-    operator = qckm.SketchOperator.draw(3, 20_000, scale=2.0, random_state=0, feature_names=NAMES)
+    operator = qckm.SketchOperator.draw(3, 60_000, scale=2.0, random_state=0, feature_names=NAMES)
     killed = []
 
     def watch(done, total):
-        if not killed and (cluster.name == "dask" or 0 < done < total):
-            kill_a_worker(cluster)
+        if not killed and done < total and kill_a_worker(cluster):
             killed.append(done)
 
     with cluster.watched(watch):
@@ -191,6 +192,30 @@ class TestCommandLine:
         assert (folder / "labels" / "_SUCCESS").exists()
         assert run([*words, "-o", "labels", "--engine", cluster.name]) == 2
         assert "expected a new folder" in capfd.readouterr().err
+
+
+def test_groups_are_sketched_there_and_merge(cluster, folder, rows, operator, capfd):
+    """Each task writes a table of sketches; merged, they are those of one process, to the last bit."""
+    for part in range(3):
+        table = pq.read_table(f"{part}.parquet")
+        shops = pa.array([f"shop {row % 7}" for row in range(len(table))])
+        days = pa.array([row % 3 for row in range(len(table))])
+        wide = table.append_column("shop", shops).append_column("day", days)
+        pq.write_table(wide, f"{part}.parquet", row_group_size=170)
+    operator.empty().save("operator.qckm")
+    words = ["sketch", "[0-9].parquet", "--operator", "operator.qckm", "--by", "shop,day", "--quiet"]
+    assert run([*words, "-o", "here.parquet"]) == 0
+    assert run([*words, "-o", "there", "--engine", cluster.name]) == 0
+    assert len(list((folder / "there").glob("part-*.parquet"))) > 4
+    for by in ("shop,day", "shop"):
+        assert run(["merge", "there", "--by", by, "-o", "merged.parquet", "--quiet"]) == 0
+        assert run(["merge", "here.parquet", "--by", by, "-o", "alone.parquet", "--quiet"]) == 0
+        found, expected = (group_tables.load([name]) for name in ("merged.parquet", "alone.parquet"))
+        assert {key: files.dumps(one) for key, one in found.items()} == {
+            key: files.dumps(one) for key, one in expected.items()
+        }
+        assert len(found) == (21 if by == "shop,day" else 7)
+    assert files.dumps(sum(found.values())) == files.dumps(operator.sketch(rows))
 
 
 def test_what_does_not_go_with_an_engine_is_told(folder, capfd):

@@ -24,6 +24,7 @@ DIGEST = {
     3: "7c8341e9f417bac5",
     4: "f426278ccdca3bac",
     5: "1d23fff4e7cda60c",
+    6: "3040e1e456e34e78",
 }
 TYPES = {"int64_t": ctypes.c_int64, "double": ctypes.c_double}
 
@@ -185,3 +186,29 @@ def test_nothing_at_all_is_refused(name):
     empty = ctypes.create_string_buffer(256)
     assert function(*[ctypes.byref(empty)] * 2, *[ctypes.c_void_p(0)] * 4) == REFUSED
     assert function(*[ctypes.byref(empty)] * 6) == REFUSED
+
+
+@needs_core
+def test_groups_that_cannot_be_are_refused():
+    core, kernel, made = library.load(), ctypes.c_void_p(), spec()
+    assert core.qckm_prepare(ctypes.byref(made), ctypes.byref(kernel)) == 0
+    rows, total, bounds = np.zeros((3, 2)), np.zeros((2, 8), np.int64), np.zeros((2, 2, 2))
+    summaries = (Totals * 2)(
+        *(Totals(total[g].ctypes.data, *(b[g].ctypes.data for b in bounds), 0, 0) for g in range(2))
+    )
+
+    def added(stops, many=2, to=summaries):
+        ends = np.array(stops, np.int64)
+        return core.qckm_sum_groups(kernel, ctypes.byref(RowsAt.of(rows)), ends.ctypes.data, many, to)
+
+    assert added([1, 3]) == added([0, 0]) == added([], 0) == library.DONE
+    assert added([2, 1]) == added([1, 4]) == added([-1, 3]) == added([1, 3], -1) == added([1, 3], 2, None) == REFUSED
+    summaries[1].codes = summaries[1].squares = summaries[1].products = total.ctypes.data
+    assert added([1, 3]) == REFUSED
+
+    def gathered(numbers, groups=2, at=rows.ctypes.data):
+        out, stops, given = np.empty_like(rows), np.empty(2, np.int64), np.array(numbers, np.int64)
+        return core.qckm_gather(at, 16, 3, given.ctypes.data, groups, stops.ctypes.data, out.ctypes.data)
+
+    assert gathered([1, 0, 1]) == 0
+    assert gathered([1, 2, 1]) == gathered([-1, 0, 1]) == gathered([0] * 3, 0) == gathered([0] * 3, 2, None) == REFUSED

@@ -14,6 +14,8 @@ import qckm
 from qckm.common import wide
 from qckm.errors import OperatorError
 from qckm.kernels import reference
+from qckm.kernels.portable import GroupSums
+from qckm.kernels.sketcher import gather
 
 SIGNATURES = ["one-bit", "exponential", "triangle", "2-bit"]
 NUMBERS = [np.float32, np.float64, np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64, ">i4", ">f4"]
@@ -34,10 +36,30 @@ def check(op, X, n_jobs=1):
     if len(X):
         np.testing.assert_array_equal(sketch.bounds, [X.min(axis=0), X.max(axis=0)])
         check_columns(sketch, reference.code_rows(X, op.steps, op.origin)[0].astype(np.int64))
+        check_groups(op, np.asarray(X, X.dtype.newbyteorder("=")), n_jobs)
     if op.signature.is_one_bit:
         bits = op.encode(X, n_jobs=n_jobs)
         np.testing.assert_array_equal(bits, reference.pack_bits(expected))
         assert op.pool(bits, n_jobs=n_jobs) == sketch
+
+
+def check_groups(op, X, n_jobs):
+    """Rows of three groups, sorted by them, give the sketches of the groups."""
+    numbers = np.arange(len(X)) * 7 % 3
+    gathered, present, stops = gather(X, numbers, 4)
+    found = GroupSums.start(op.measurement, 4)
+    assert op.sketcher.sum_groups(gathered, stops, present, found, n_jobs) is None
+    for group in range(3):
+        alone = op.sketch(X[numbers == group])
+        np.testing.assert_array_equal(found.total[group], alone.total)
+        assert (found.count[group], found.saturated[group]) == (alone.count, alone.saturated)
+        if alone.count:
+            np.testing.assert_array_equal([found.lower[group], found.upper[group]], alone.bounds)
+            np.testing.assert_array_equal(found.codes[group], alone.column_sums.codes)
+            np.testing.assert_array_equal(found.squares[group], alone.column_sums.squares)
+            if found.products is not None:
+                np.testing.assert_array_equal(found.products[group], alone.column_sums.products)
+    assert not found.count[3]
 
 
 def check_columns(sketch, codes):

@@ -57,7 +57,7 @@ def test_whole_weights_count_rows_and_nothing_wraps(most):
     weights = np.random.default_rng(1).integers(0, most, 1000, endpoint=True)
     assert numbers(op.sketch(X, weights)) == truth(op, X, weights)
     assert weights.sum() < 2**62
-    found = PortableSketcher(op._measurement).sum(X, weights)
+    found = PortableSketcher(op.measurement).sum(X, weights)
     assert ColumnSums.of(found) == op.sketch(X, weights).column_sums
 
 
@@ -173,4 +173,4 @@ def test_huge_weights_do_not_wrap_products():
     weights = np.array([2**40 - 1, 2**40 - 1, 2**39])
     found = op.sketch(X, weights)
     assert wide.to_integers(found.column_sums.products) == [32767**2 * int(weights.sum())] * 3
-    assert ColumnSums.of(PortableSketcher(op._measurement).sum(X, weights)) == found.column_sums
+    assert ColumnSums.of(PortableSketcher(op.measurement).sum(X, weights)) == found.column_sums

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -26,6 +27,7 @@ from qckm.planning.row_sample import RowSample
 from qckm.sketch import Sketch, SketchOperator, checkpoints
 from qckm.sketch.checkpoints import Checkpoint
 from qckm.sketch.runs import State, states
+from qckm.sketch.sketch_operator import require_columns
 from qckm.sources.opening import open_source
 from qckm.sources.rows import OnBad
 from qckm.sources.source import Source
@@ -180,6 +182,46 @@ def sketch_windows(
             say_assumptions(rows, console)
             found[window] = rows.sketch(operator, on_bad)
     return found
+
+
+def sketch_groups(task: SketchTask, by: Sequence[str], output: str, console: Console) -> tuple[int, int]:
+    """Write a table of sketches, or a folder of them; return how many rows they are of, and how many were skipped."""
+    from qckm.sketch import group_tables
+    from qckm.sketch.grouping import GroupedSketches
+    from qckm.sources.kept_columns import KeptColumns
+
+    assert task.operator_file is not None, "groups have an operator to merge by"
+    operator = load_operator(task.operator_file)
+    if task.engine is None:
+        source, _ = open_data(task, console)
+        kept, groups = KeptColumns(source, by), GroupedSketches(operator, by)
+        require_columns(operator, source)
+        with groups.filling(task.on_bad) as add:
+            for batch in source.batches():
+                add(kept.take(len(batch.rows)), batch)
+        source.require_unchanged()
+        group_tables.save(groups, output)
+        return int(groups.sums.count.sum()), int(groups.skipped.sum())
+    from qckm.engines.files import FileRows
+    from qckm.engines.group_job import GroupJob
+
+    make_folder(output)
+    with cluster_for(task.data, task.engine, console) as cluster:
+        rows = FileRows(cluster, task.data, task.columns, task.dtype, operator.feature_names, task.text)
+        say_assumptions(rows, console)
+        rows.require_columns(operator)
+        job = GroupJob(operator, by, output, task.on_bad)
+        count, skipped = job.result(rows.fold(job)).tolist()
+    atomic.write_atomically(os.path.join(output, "_SUCCESS"), b"")
+    return count, skipped
+
+
+def make_folder(path: str) -> None:
+    """Make a new folder for what workers write."""
+    try:
+        os.mkdir(path)
+    except FileExistsError as error:
+        raise click.UsageError(f"{path}: expected a new folder, got one that is there.") from error
 
 
 def _planned(rows: Source | PilotedRows, operator: SketchOperator | None, plan: Plan, want_hints: bool) -> Planned:

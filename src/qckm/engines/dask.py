@@ -87,7 +87,8 @@ class DaskCluster(Cluster):
 
     def fold(self, job: bytes, tasks: Sequence[bytes]) -> bytes:
         """Do a job; the first error ends it."""
-        shared = self._client.scatter(job, hash=False)
+        # A task of its own, which is done again where a worker is lost: what is scattered would be gone with it.
+        shared = self._client.submit(qckm_job, job, pure=False)
         # Not pure: results are forgotten with their futures, and a job that is repeated is done again.
         parts = self._client.map(qckm_files, [shared] * len(tasks), tasks, pure=False)
         level: list[distributed.Future] = parts
@@ -124,6 +125,11 @@ def connect(address: str | None = None) -> Iterator[DaskCluster]:
                 )
             )
         yield DaskCluster(stack.enter_context(distributed.Client(address, set_as_default=False)))
+
+
+def qckm_job(job: bytes) -> bytes:
+    """Give the job to those that need it."""
+    return job
 
 
 def qckm_files(job: bytes, task: bytes) -> bytes:

@@ -39,6 +39,7 @@ _MODULES = {
     "sample": "qckm.engines.row_jobs",
     "misfit": "qckm.engines.row_jobs",
     "label": "qckm.engines.label_job",
+    "group": "qckm.engines.group_job",
 }
 # What the bytes of an outcome begin with.
 _RESULT, _ERROR = b"+", b"!"

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import sys
 import uuid
@@ -29,9 +30,14 @@ from qckm.engines.jobs import Job, merge_outcomes, outcome_of, result_of, run_pa
 from qckm.engines.partitions import ColumnChoice, Partitions, columns_beside, select_names
 from qckm.engines.row_jobs import choose_parts
 from qckm.errors import RowsError, SourceError
+from qckm.sketch import SketchOperator, files, group_tables
+from qckm.sketch.grouping import GroupedSketches
+from qckm.sketch.grouping import sketch_by as local_sketch_by
+from qckm.sources.rows import OnBad
 
 _SCHEMA = "part binary"
 _FEATURES = "features"
+_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 # Results that are merged by the driver: another stage would cost more.
 _FEW = 64
 
@@ -64,8 +70,52 @@ class SparkPartitions(Partitions):
         parts = self._frame.mapInArrow(lambda batches: _part(batches, shipped, columns, weight, vector), _SCHEMA)
         chosen = None if some is None else _chosen_parts(parts, some)
         if chosen is None:
-            return _merge_tree(parts, shipped, DataFrame.collect)
+            with _large_batches(self._frame.sparkSession):
+                return _merge_tree(parts, shipped, DataFrame.collect)
         return result_of(merge_outcomes(shipped, chosen)) if chosen else b""
+
+
+def sketch_by(
+    operator: SketchOperator, frame: DataFrame, by: Sequence[str], on_bad: OnBad = "error"
+) -> GroupedSketches:
+    """Sketch the groups of a DataFrame: in executors, a table of sketches a partition, which are added up here.
+
+    Parameters
+    ----------
+    operator : SketchOperator
+        With the names of its columns.
+    frame : DataFrame
+    by : sequence of str
+    on_bad : {"error", "skip"}
+
+    Returns
+    -------
+    GroupedSketches
+    """
+    keys, columns = list(by), list(operator.feature_names or ())
+    select_names(frame.columns, [*keys, *columns], None)
+    require_numbers(frame.schema, columns)
+    data = files.dumps(operator.empty())
+    picked = frame.select(*(by_name(name) for name in [*keys, *columns]))
+    parts = picked.mapInArrow(lambda batches: _group(batches, data, keys, on_bad), _SCHEMA)
+    found = GroupedSketches(operator, keys, alone=len(keys) == 1)
+    for row in parts.collect():
+        group_tables.add(found, result_of(bytes(row.part)), "a partition")
+    return found
+
+
+def _group(
+    batches: Iterable[pa.RecordBatch], operator: bytes, keys: list[str], on_bad: OnBad
+) -> Iterator[pa.RecordBatch]:
+    first = next(iter(batches := iter(batches)), None)
+    if first is not None:
+
+        def work() -> bytes:
+            reader = pa.RecordBatchReader.from_batches(first.schema, itertools.chain([first], batches))
+            found = local_sketch_by(files.loads(operator).operator, reader, keys, on_bad=on_bad)
+            return group_tables.dumps(found)
+
+        yield _row(outcome_of(work))
 
 
 def open_partitions(
@@ -78,6 +128,20 @@ def open_partitions(
     if not hasattr(data, "mapInArrow"):
         raise SourceError(f"Expected a Spark DataFrame, got {type(data).__name__}.")
     return SparkPartitions(data, ColumnChoice(columns, usual, sample_weight))
+
+
+@contextlib.contextmanager
+def _large_batches(session: SparkSession) -> Iterator[None]:
+    """Have Spark hand over 65 536 rows at a time, unless its user has chosen: a tenth less work than by 10 000."""
+    before = session.conf.get(_BATCH, None)
+    if before not in (None, "10000"):
+        yield
+        return
+    session.conf.set(_BATCH, "65536")
+    try:
+        yield
+    finally:
+        session.conf.unset(_BATCH) if before is None else session.conf.set(_BATCH, before)
 
 
 class SparkCluster(Cluster):

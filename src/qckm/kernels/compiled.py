@@ -14,7 +14,7 @@ import numpy.typing as npt
 from qckm.common.arrays import Bytes, Floats, Int64s
 from qckm.kernels import library, reference
 from qckm.kernels.library import DONE, RowsAt, Spec, Totals
-from qckm.kernels.portable import Measurement, Summary
+from qckm.kernels.portable import GroupSums, Measurement, Summary
 from qckm.kernels.threads import Tasks, count_threads, share
 
 Result = TypeVar("Result")
@@ -61,6 +61,26 @@ class CompiledSketcher:
             first.add_columns(other)
         first.bad_row = _least([first.bad_row, *(other.bad_row for other in others)])
         return first
+
+    def sum_groups(
+        self, rows: npt.NDArray[Any], stops: Int64s, places: Int64s, found: GroupSums, n_jobs: int | None = None
+    ) -> int | None:
+        """Add rows that are sorted by group: group g ends before row stops[g], and is the one at places[g] of `found`.
+
+        Return the first row that is not finite; nothing else is then right.
+        """
+        bounds = np.linspace(0, len(stops), min(len(stops), count_threads(n_jobs)) + 1).astype(int)
+
+        def work(tasks: Tasks) -> int | None:
+            bad = None
+            for task in tasks:
+                some = slice(bounds[task], bounds[task + 1])
+                first = int(stops[some.start - 1]) if some.start else 0
+                part = rows[first : int(stops[some][-1])]
+                bad = _least([bad, self._for_sums.add_groups(part, first, stops[some] - first, places[some], found)])
+            return bad
+
+        return _least(share(work, len(bounds) - 1, len(bounds) - 1)) if len(stops) else None
 
     def encode(self, rows: npt.NDArray[Any], bits: Bytes, n_jobs: int | None = None) -> int | None:
         """Write the contributions of rows as bits (rows, ceil(M / 8)); return the first row that is not finite."""
@@ -143,11 +163,47 @@ class _Kernel:
         found.saturated += totals.saturated
         return _checked(bad, first_row)
 
+    def add_groups(
+        self, rows: npt.NDArray[Any], first_row: int, stops: Int64s, places: Int64s, found: GroupSums
+    ) -> int | None:
+        """Add groups of rows to the sums at their places; return as `add` does."""
+        rows = library.native(rows)
+        totals = np.zeros((len(stops), len(Totals._fields_)), np.int64)
+        arrays = {
+            0: found.total, 1: found.lower, 2: found.upper, 5: found.codes, 6: found.squares, 7: found.products,
+        }  # fmt: skip
+        for field, array in arrays.items():
+            if array is not None:
+                totals[:, field] = array.ctypes.data + places * array.strides[0]
+        ends = np.ascontiguousarray(stops)
+        bad = self._library.qckm_sum_groups(
+            self._kernel, ctypes.byref(RowsAt.of(rows)), ends.ctypes.data, len(ends), totals.ctypes.data
+        )
+        found.count[places] += totals[:, 3]
+        found.saturated[places] += totals[:, 4]
+        return _checked(bad, first_row)
+
     def encode(self, rows: npt.NDArray[Any], bits: Bytes, first_row: int) -> int | None:
         """Write the bits of rows; return as `add` does."""
         rows = library.native(rows)
         bad = self._library.qckm_encode(self._kernel, ctypes.byref(RowsAt.of(rows)), bits.ctypes.data, bits.strides[0])
         return _checked(bad, first_row)
+
+
+def gather(rows: npt.NDArray[Any], numbers: Int64s, size: int) -> tuple[npt.NDArray[Any], Int64s]:
+    """Return rows sorted by the numbers of their groups, and where each group ends."""
+    gathered, stops = np.empty_like(rows), np.empty(size, np.int64)
+    done = library.load().qckm_gather(
+        rows.ctypes.data,
+        rows.shape[1] * rows.itemsize,
+        len(rows),
+        numbers.ctypes.data,
+        size,
+        stops.ctypes.data,
+        gathered.ctypes.data,
+    )
+    library.require_done(done, "sort rows by group")
+    return gathered, stops
 
 
 def count_bits(bits: Bytes, n_jobs: int | None = None) -> Int64s:

@@ -93,6 +93,47 @@ class Summary:
             setattr(self, name, None if own is None or others is None else wide.add(own, others))
 
 
+@dataclass
+class GroupSums:
+    """What was found of the rows of each of G groups: the arrays of a summary, one along the first axis a group.
+
+    `products` is None of many columns. Capacity may be larger than the number of groups that there are.
+    """
+
+    total: Int64s  # (G, M)
+    lower: Floats  # (G, n)
+    upper: Floats
+    count: Int64s  # (G,)
+    saturated: Int64s
+    codes: Int64s  # (G, 2, n)
+    squares: Int64s
+    products: Int64s | None  # (G, 2, n(n − 1)/2)
+
+    @classmethod
+    def start(cls, measurement: Measurement, capacity: int) -> GroupSums:
+        """Return room for so many groups, of no rows."""
+        n, one = len(measurement.steps), Summary.start(measurement)
+        products = None if one.products is None else np.zeros((capacity, *one.products.shape), np.int64)
+        return cls(
+            np.zeros((capacity, measurement.n_measurements), np.int64),
+            np.full((capacity, n), np.inf),
+            np.full((capacity, n), -np.inf),
+            np.zeros(capacity, np.int64),
+            np.zeros(capacity, np.int64),
+            np.zeros((capacity, 2, n), np.int64),
+            np.zeros((capacity, 2, n), np.int64),
+            products,
+        )
+
+    def grown(self, measurement: Measurement, capacity: int) -> GroupSums:
+        """Return the same with room for so many groups."""
+        larger = GroupSums.start(measurement, capacity)
+        for name, array in vars(self).items():
+            if array is not None:
+                getattr(larger, name)[: len(array)] = array
+        return larger
+
+
 class PortableSketcher:
     """A measurement, run over rows a few thousand at a time, in one thread."""
 
@@ -121,6 +162,29 @@ class PortableSketcher:
             found.lower = np.minimum(found.lower, part.min(axis=0))
             found.upper = np.maximum(found.upper, part.max(axis=0))
         return found
+
+    def sum_groups(
+        self, rows: Rows, stops: Int64s, places: Int64s, found: GroupSums, n_jobs: int | None = None
+    ) -> int | None:
+        """Add rows that are sorted by group: group g ends before row stops[g], and is the one at places[g] of `found`.
+
+        Return the first row that is not finite; nothing else is then right.
+        """
+        start: int
+        for start, stop, place in zip([0, *stops[:-1].tolist()], stops.tolist(), places.tolist(), strict=True):
+            some = self.sum(rows[start:stop])
+            if some.bad_row is not None:
+                return start + some.bad_row
+            found.total[place] += some.total.astype(np.int64)
+            found.lower[place] = np.minimum(found.lower[place], some.lower)
+            found.upper[place] = np.maximum(found.upper[place], some.upper)
+            found.count[place] += int(some.count)
+            found.saturated[place] += int(some.saturated)
+            for name in ("codes", "squares", "products"):
+                own, more = getattr(found, name), getattr(some, name)
+                if own is not None and more is not None:
+                    own[place] = wide.add(own[place], more)
+        return None
 
     def encode(self, rows: Rows, bits: Bytes, n_jobs: int | None = None) -> int | None:
         """Write the contributions of rows as bits (rows, ceil(M / 8)); return the first row that is not finite."""

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from qckm.common.arrays import Rows
+from qckm.common.arrays import Int64s, Rows
 from qckm.errors import RowsError, SourceError
+from qckm.kernels.portable import GroupSums
+from qckm.kernels.sketcher import gather
 from qckm.sketch import SketchOperator
+from qckm.sketch.column_sums import ColumnSums
+from qckm.sketch.group_keys import GroupKeys
 from qckm.sketch.sketch import Sketch
-from qckm.sketch.sketch_operator import sketch_batch
 from qckm.sources.arrow import columns_of, require_valid, rows_of
 from qckm.sources.engine_rows import engine_of
 from qckm.sources.ipc import is_frame, read_frame
 from qckm.sources.rows import OnBad
 from qckm.sources.source import BATCH_BYTES, Batch, Position
 from qckm.sources.table import Selection, reading, resolve
+
+# Rows of a group that are summed together, as far as so many bytes may be held.
+_ROWS_A_GROUP, _MOST_BYTES, _BLOCK_ROWS = 128, 1 << 29, 1 << 16
 
 
 def sketch_by(
@@ -28,7 +36,7 @@ def sketch_by(
     by: str | Sequence[str],
     columns: Sequence[str | int] | None = None,
     on_bad: OnBad = "error",
-) -> dict[Any, Sketch]:
+) -> GroupedSketches:
     """Sketch a table group by group: a sketch of each device, day or customer, to be merged or decoded on its own.
 
     Parameters
@@ -46,9 +54,10 @@ def sketch_by(
 
     Returns
     -------
-    dict
-        The sketch of each group, by its key, in the order in which groups appear: a value of the column, or a tuple of
-        the values of several. Nulls make a group, None. It is as large as there are groups.
+    GroupedSketches
+        A mapping: the sketch of each group, by its key, in the order in which groups appear: a value of the column, or
+        a tuple of the values of several. Nulls make a group, None. It is as large as there are groups; a table of it
+        is written by `qckm.sketch.group_tables.save`.
 
     Examples
     --------
@@ -64,21 +73,135 @@ def sketch_by(
     keys = (by,) if isinstance(by, str) else tuple(by)
     reader, label = _opened(table)
     selection = _selected(reader.schema, keys, columns, operator, label)
-    found: dict[Any, Sketch] = {}
+    found = GroupedSketches(operator, keys, alone=isinstance(by, str))
     row = 0
-    for batch in _batches(reader, [*keys, *selection.names], label):
-        rows = rows_of(batch, selection)
-        try:
-            for key, part in _groups(batch, keys, rows):
-                group = Batch(part, f"{label}, group {key!r}", 0, selection.names, Position(), 0)
-                sketch = sketch_batch(operator, group, on_bad)
-                name = key[0] if isinstance(by, str) else key
-                found[name] = found[name] + sketch if name in found else sketch
-        except RowsError:
-            Batch(rows, label, row, selection.names, Position(), 0).require_finite()  # by its place in the table
-            raise
-        row += len(rows)
+    with found.filling(on_bad) as add:
+        for batch in _batches(reader, [*keys, *selection.names], label):
+            rows = rows_of(batch, selection)
+            add(batch.select(list(keys)), Batch(rows, label, row, selection.names, Position(), 0))
+            row += len(rows)
     return found
+
+
+class GroupedSketches(Mapping[Any, Sketch]):
+    """A sketch of each group, by its key: sums side by side in arrays, and a `Sketch` of one when it is asked for.
+
+    Parameters
+    ----------
+    operator : SketchOperator
+    by : sequence of str
+        The columns that make groups.
+    alone : bool
+        Whether a key is the value of the only column, and not a tuple.
+    """
+
+    def __init__(self, operator: SketchOperator, by: Sequence[str], alone: bool = False) -> None:
+        self.operator, self.keys_of_groups, self._alone = operator, GroupKeys(by), alone
+        self.sums = GroupSums.start(operator.measurement, 0)
+        self.skipped = np.zeros(0, np.int64)
+        self._places: dict[Any, int] = {}
+
+    @contextlib.contextmanager
+    def filling(
+        self, on_bad: OnBad = "error", n_jobs: int | None = None
+    ) -> Iterator[Callable[[pa.Table | pa.RecordBatch, Batch], None]]:
+        """Give what adds a batch of rows, and a table of their keys beside them; all are in when the context ends.
+
+        Batches wait for each other until groups have some rows each: a group has a price, however few its rows.
+        """
+        window = _Window(self.operator.n_features)
+
+        def add(keys: pa.Table | pa.RecordBatch, batch: Batch) -> None:
+            numbers, rows = self.keys_of_groups.number(keys), batch.rows
+            self.make_room()
+            if not np.isfinite(rows).all():
+                good = batch.finite()
+                if on_bad == "error":
+                    batch.require_finite()
+                np.add.at(self.skipped, numbers[~good], 1)
+                numbers, rows = numbers[good], rows[good]
+            for start in range(0, len(rows), _BLOCK_ROWS):
+                some = slice(start, start + _BLOCK_ROWS)
+                if not window.takes(rows[some], _ROWS_A_GROUP * len(self.keys_of_groups)):
+                    self._add(*window.emptied(), n_jobs)
+                window.put(numbers[some], rows[some])
+
+        yield add
+        self._add(*window.emptied(), n_jobs)
+        self._places = {}
+
+    def make_room(self) -> None:
+        """Make room for the groups that have appeared."""
+        wanted, room = len(self.keys_of_groups), len(self.skipped)
+        if wanted > room:
+            self.sums = self.sums.grown(self.operator.measurement, 2 * wanted)
+            self.skipped = np.concatenate([self.skipped, np.zeros(2 * wanted - room, np.int64)])
+
+    def _add(self, numbers: Int64s, rows: Rows, n_jobs: int | None) -> None:
+        gathered, present, stops = gather(rows, numbers, len(self.keys_of_groups))
+        bad = self.operator.sketcher.sum_groups(gathered, stops, present, self.sums, n_jobs)
+        if bad is not None:  # it was looked for before
+            raise RowsError("Expected finite rows.")
+
+    def __len__(self) -> int:
+        return len(self.keys_of_groups)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._by_key())
+
+    def __getitem__(self, key: Any) -> Sketch:
+        return self.at(self._by_key()[key])
+
+    def _by_key(self) -> dict[Any, int]:
+        if len(self._places) != len(self):
+            keys = self.keys_of_groups.tuples()
+            self._places = {key[0] if self._alone else key: place for place, key in enumerate(keys)}
+        return self._places
+
+    def at(self, place: int) -> Sketch:
+        """Return the sketch of the group of a number."""
+        sums, count = self.sums, int(self.sums.count[place])
+        if not count:
+            return replace(self.operator.empty(), skipped=int(self.skipped[place]))
+        products = None if sums.products is None else sums.products[place].copy()
+        return Sketch(
+            self.operator,
+            sums.total[place].copy(),
+            count,
+            int(sums.saturated[place]),
+            (sums.lower[place].copy(), sums.upper[place].copy()),
+            skipped=int(self.skipped[place]),
+            column_sums=ColumnSums(sums.codes[place].copy(), sums.squares[place].copy(), products),
+        )
+
+
+class _Window:
+    """Rows that wait until they are worth sorting, each in one piece, and the numbers of their groups."""
+
+    def __init__(self, n_features: int) -> None:
+        self._rows, self._numbers, self._held = np.empty((0, n_features), np.float32), np.empty(0, np.int64), 0
+
+    def takes(self, rows: Rows, wanted: int) -> bool:
+        """Whether rows can be put here before those that are have to go: so many are wanted at least."""
+        full = self._held >= wanted or self._held + len(rows) > _MOST_BYTES // (self._rows.itemsize * rows.shape[1])
+        return not self._held or (rows.dtype == self._rows.dtype and not full)
+
+    def put(self, numbers: Int64s, rows: Rows) -> None:
+        """Hold some rows."""
+        stop = self._held + len(rows)
+        if not self._held and rows.dtype != self._rows.dtype:
+            self._rows = np.empty((0, rows.shape[1]), rows.dtype)
+        if stop > len(self._rows):
+            larger = np.empty((2 * stop, rows.shape[1]), self._rows.dtype)
+            larger[: self._held] = self._rows[: self._held]
+            self._rows, self._numbers = larger, np.resize(self._numbers, 2 * stop)
+        self._rows[self._held : stop], self._numbers[self._held : stop] = rows, numbers
+        self._held = stop
+
+    def emptied(self) -> tuple[Int64s, Rows]:
+        """Return the numbers and rows that are held: until the next are put here."""
+        held, self._held = self._held, 0
+        return self._numbers[:held], self._rows[:held]
 
 
 def _opened(table: object) -> tuple[pa.RecordBatchReader, str]:
@@ -89,8 +212,8 @@ def _opened(table: object) -> tuple[pa.RecordBatchReader, str]:
             return ds.dataset(os.fspath(table), partitioning="hive").scanner().to_reader(), os.fspath(table)
     if engine_of(table):
         raise SourceError(
-            f"Groups of rows held by {engine_of(table)} are sketched there, with its own grouping: docs/scaling-out.md "
-            "has the recipe."
+            f"Groups of rows held by {engine_of(table)} are sketched there: qckm.engines.spark.sketch_by, of files "
+            "qckm.engines.files.FileRows.sketch_by."
         )
     if not is_frame(table):
         raise SourceError(f"Expected a table with named columns or a path, got {type(table).__name__}.")
@@ -135,25 +258,3 @@ def _batches(reader: pa.RecordBatchReader, names: Sequence[str], label: str) -> 
             require_valid(batch, names, label)
             for start in range(0, batch.num_rows, height):
                 yield batch.slice(start, height)
-
-
-def _groups(batch: pa.RecordBatch, keys: tuple[str, ...], rows: Rows) -> Iterator[tuple[tuple[Any, ...], Rows]]:
-    """Yield each group of a batch: its key and its rows, sorted together so that they are sketched in one go."""
-    codes, n_codes = np.zeros(batch.num_rows, np.int64), 1
-    for name in keys:
-        encoded = batch.column(name)
-        if not pa.types.is_dictionary(encoded.type):
-            encoded = encoded.dictionary_encode(null_encoding="encode")
-        indices = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
-        n_values = len(encoded.dictionary) + 1
-        if n_codes * n_values >= 2**63:  # renumbered, lest groups fall together
-            codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
-            n_codes = batch.num_rows
-        codes, n_codes = codes * n_values + indices, n_codes * n_values
-    _, first, which = np.unique(codes, return_index=True, return_inverse=True)
-    order = np.argsort(which, kind="stable")
-    stops = np.cumsum(np.bincount(which))
-    for number in np.argsort(first):
-        part = order[stops[number - 1] if number else 0 : stops[number]]
-        at = int(first[number])
-        yield tuple(batch.column(name)[at].as_py() for name in keys), rows[part]

@@ -203,11 +203,11 @@ class SketchOperator(ConstructedOperator):
         rows = as_rows(X, self.n_features)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
         if is_whole(weights):
-            sketcher = self._sketcher if gpu is None else self.sketcher_on(gpu)
+            sketcher = self.sketcher if gpu is None else self.sketcher_on(gpu)
             found = sketcher.sum(rows, weights, as_jobs(n_jobs))
         else:
             # Sums of floats depend on their order, which here depends on nothing.
-            found = PortableSketcher(self._measurement).sum(rows, weights)
+            found = PortableSketcher(self.measurement).sum(rows, weights)
         if found.bad_row is not None:
             if on_bad == "skip":
                 return self._sketch_finite(rows, weights, n_jobs, device)
@@ -270,7 +270,7 @@ class SketchOperator(ConstructedOperator):
         require_names(X, self.feature_names)
         rows = as_rows(X, self.n_features)
         bits = np.empty((len(rows), -(-self.n_measurements // 8)), np.uint8)
-        bad_row = self._sketcher.encode(rows, bits, as_jobs(n_jobs))
+        bad_row = self.sketcher.encode(rows, bits, as_jobs(n_jobs))
         if bad_row is not None:
             raise_not_finite(rows[bad_row:][:1], bad_row)
         return bits
@@ -298,7 +298,8 @@ class SketchOperator(ConstructedOperator):
     export_c = export.export_c
 
     @property
-    def _measurement(self) -> Measurement:
+    def measurement(self) -> Measurement:
+        """What kernels know of the operator."""
         return Measurement(
             self.frequency_codes,
             self.dither_codes,
@@ -310,8 +311,9 @@ class SketchOperator(ConstructedOperator):
         )
 
     @cached_property
-    def _sketcher(self) -> Sketcher:
-        return make_sketcher(self._measurement)
+    def sketcher(self) -> Sketcher:
+        """What sketches rows in this process."""
+        return make_sketcher(self.measurement)
 
     @cached_property
     def _gpu_sketchers(self) -> dict[int, GpuSketcher]:
@@ -322,7 +324,7 @@ class SketchOperator(ConstructedOperator):
         if gpu not in self._gpu_sketchers:
             from qckm.kernels.cuda.gpu_sketcher import GpuSketcher
 
-            self._gpu_sketchers[gpu] = GpuSketcher(self._measurement, gpu)
+            self._gpu_sketchers[gpu] = GpuSketcher(self.measurement, gpu)
         return self._gpu_sketchers[gpu]
 
     def _require_one_bit(self, verb: str) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from qckm.cli import options, sketch_io
 from qckm.cli.console import Console, console_options, say_assumptions
-from qckm.cli.data_to_sketch import cluster_for
+from qckm.cli.data_to_sketch import cluster_for, make_folder
 from qckm.cli.outputs import ENDINGS, writing_columns
 from qckm.cli.paths import OneFile, Output, is_folder
 from qckm.cli.summaries import counted
@@ -158,10 +158,7 @@ def _label_on_cluster(task: LabelTask, engine: str, folder: str, console: Consol
     from qckm.engines.files import FileRows
     from qckm.engines.label_job import LabelJob
 
-    try:
-        os.mkdir(folder)
-    except FileExistsError as error:
-        raise click.UsageError(f"{folder}: expected a new folder for the labels, got one that is there.") from error
+    make_folder(folder)
     with cluster_for(task.data, engine, console) as cluster:
         rows = FileRows(cluster, task.data, task.columns, task.dtype, task.model.feature_names, task.text)
         say_assumptions(rows, console)

@@ -12,7 +12,7 @@ from qckm.cli import data_to_sketch, options, sending, sketch_io, summaries
 from qckm.cli.console import Console, console_options
 from qckm.cli.data_to_sketch import SketchTask
 from qckm.cli.error_hints import remarks_in_words
-from qckm.cli.paths import Output
+from qckm.cli.paths import Output, is_folder
 from qckm.common.text import format_duration
 from qckm.sketch import Sketch, checkpoints, files
 from qckm.sketch.parts import id_of
@@ -37,6 +37,11 @@ _OWN_OPERATOR = (
 @options.data_options
 @options.run_options
 @options.engine_option
+@click.option(
+    "--by",
+    type=options.ColumnNames(),
+    help="A sketch of each group of these columns, such as shop,day: -o names a .parquet file, or a folder.",
+)
 @click.option("--every", type=options.Duration(), help="Write a snapshot of the sum so far every 60s, 5m, 1h …")
 @click.option(
     "--column-sums/--no-column-sums",
@@ -56,6 +61,7 @@ def command(
     data: tuple[str, ...],
     output: str | None,
     clusters: int | None,
+    by: tuple[str, ...] | None,
     every: float | None,
     send: str | None,
     part: str | None,
@@ -73,6 +79,7 @@ def command(
       qckm sketch logs.csv.gz --columns bytes,seconds -k 20 --standardize -o out.qckm
       qckm sketch today.parquet --operator fleet.qckm --send https://collector:8321 --part berlin/2026-11-16
       qckm sketch 's3://bucket/rows/*.parquet' --operator fleet.qckm --engine dask://… -o out.qckm
+      qckm sketch 'rows/*.parquet' --operator fleet.qckm --by shop,day -o sketches.parquet
       tail -n +1 -F log.csv | qckm sketch - --operator fleet.qckm --every 60s -o 'snapshots/{time}.qckm'
 
     Killed or stopped, the same command with --resume goes on where it was, and gives the same bytes.
@@ -83,6 +90,9 @@ def command(
     task = SketchTask.of(data, clusters, output, {"alone": True, **options_of_task})
     if task.operator_file is None and clusters is None and None in (task.plan.scale, task.plan.n_frequencies):
         raise click.UsageError("Give the number of clusters (-k), or --scale and --frequencies, or --operator FILE.")
+    if by is not None:
+        _sketch_groups(task, by, send or part or every, console)
+        return
     target = "" if send and output is None else sketch_io.sketch_output(output)
     if every and (send or part):
         raise click.UsageError("Snapshots are not parts: each would count what the one before has counted.")
@@ -128,3 +138,17 @@ def _deliver(sketch: Sketch, target: str, where: Where, console: Console) -> int
     if url is not None and part is not None:
         sending.send_part(url, part, files.dumps(sketch), outbox, False, console)
     return size
+
+
+def _sketch_groups(task: SketchTask, by: tuple[str, ...], other: object, console: Console) -> None:
+    """Write a table of sketches; workers write one each."""
+    if task.operator_file is None or task.output is None or other or task.resume:
+        raise click.UsageError(
+            "--by needs --operator FILE and -o, and does not go with --send, --part, --every or --resume."
+        )
+    if is_folder(task.output) if task.engine is None else not is_folder(task.output):
+        raise click.UsageError("With --by, -o names a file that ends in .parquet; with --engine, a new folder.")
+    rows, skipped = data_to_sketch.sketch_groups(task, by, task.output, console)
+    more = f", {summaries.counted(skipped, 'bad row')} skipped" if skipped else ""
+    console.say(f"{task.output}: a sketch of each group by {', '.join(by)}, of {summaries.counted(rows, 'row')}{more}")
+    console.print_facts({"output": task.output, "by": list(by), "rows": rows, "skipped": skipped})

@@ -15,7 +15,7 @@
  * The number of this contract: that of core.h and decoder.h. It is raised whenever one of them changes, so that Python
  * does not call a library that was built from others (library.py has the number, too; tests/kernels/test_contract.py).
  */
-#define QCKM_ABI 5
+#define QCKM_ABI 6
 
 /* What functions return: 0 or QCKM_DONE where all is well, and what is said beside a function. */
 enum {
@@ -81,6 +81,11 @@ QCKM_EXPORT void qckm_release(qckm_kernel *kernel);
 /* QCKM_DONE, QCKM_NO_MEMORY, QCKM_REFUSED, or the number of the first row that is not finite. */
 QCKM_EXPORT int64_t qckm_sum(
     const qckm_kernel *kernel, const qckm_rows *rows, const int64_t *weights, qckm_summary *summary);
+QCKM_EXPORT int64_t qckm_sum_groups(
+    const qckm_kernel *kernel, const qckm_rows *rows, const int64_t *stops, int64_t groups, qckm_summary *summaries);
+/* 0 or QCKM_REFUSED. */
+QCKM_EXPORT int qckm_gather(const char *rows, int64_t row_bytes, int64_t count, const int64_t *numbers, int64_t groups,
+    int64_t *stops, char *gathered);
 QCKM_EXPORT int64_t qckm_encode(const qckm_kernel *kernel, const qckm_rows *rows, uint8_t *bits, int64_t row_bytes);
 /* 0, QCKM_NO_MEMORY or QCKM_REFUSED. */
 QCKM_EXPORT int qckm_count_bits(

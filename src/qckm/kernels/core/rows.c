@@ -49,6 +49,21 @@ static int64_t products_bytes(int64_t n, int64_t columns)
     return (1 + n + QCKM_PRODUCT_HEIGHT) * columns * (int64_t)sizeof(int64_t);
 }
 
+/* Forget what was seen of the features. */
+static void clear_bounds(workspace *work, const qckm_kernel *kernel)
+{
+    const int64_t period = work->single ? kernel->singles.period : kernel->doubles.period;
+    for (int64_t k = 0; k < period; k++) {
+        if (work->single) {
+            ((float *)work->room.lower)[k] = INFINITY;
+            ((float *)work->room.upper)[k] = -INFINITY;
+        } else {
+            ((double *)work->room.lower)[k] = (double)INFINITY;
+            ((double *)work->room.upper)[k] = (double)-INFINITY;
+        }
+    }
+}
+
 static int open_workspace(
     workspace *work, const qckm_kernel *kernel, const qckm_rows *rows, int weighted, int bits, int products)
 {
@@ -87,15 +102,7 @@ static int open_workspace(
     if (work->products) {
         memset(work->products, 0, (size_t)products_bytes(n, work->columns));
     }
-    for (int64_t k = 0; k < period; k++) {
-        if (work->single) {
-            ((float *)work->room.lower)[k] = INFINITY;
-            ((float *)work->room.upper)[k] = -INFINITY;
-        } else {
-            ((double *)work->room.lower)[k] = (double)INFINITY;
-            ((double *)work->room.upper)[k] = (double)-INFINITY;
-        }
-    }
+    clear_bounds(work, kernel);
     return 1;
 }
 
@@ -325,6 +332,41 @@ static void add_weighted(const qckm_kernel *kernel, workspace *work, const int64
     }
 }
 
+static int is_summary(const qckm_summary *summary)
+{
+    return summary && summary->total && summary->lower && summary->upper && !summary->codes == !summary->squares
+        && (!summary->products || summary->codes);
+}
+
+/* Sum rows from the first up to the last, and what was seen of them, to a summary; return as qckm_sum does. */
+static int64_t sum_rows(const qckm_kernel *kernel, workspace *work, const qckm_rows *rows, const int64_t *weights,
+    int64_t begin, int64_t end, qckm_summary *summary)
+{
+    int64_t wrong = QCKM_DONE;
+    for (int64_t first = begin; first < end && wrong == QCKM_DONE; first += work->most_rows) {
+        const int64_t left = end - first, height = left < work->most_rows ? left : work->most_rows;
+        const int64_t kept = code_block(kernel, work, rows, weights, first, height, &summary->saturated);
+        if (kept < 0) {
+            wrong = first + QCKM_NO_MEMORY - 1 - kept;
+        } else if (weights) {
+            for (int64_t r = 0; r < height; r++) {
+                summary->count += weights[first + r];
+            }
+            add_weighted(kernel, work, weights + first, height, summary);
+        } else {
+            summary->count += height;
+            add_moments(kernel, work, work->codes, kept, 0, summary);
+            sum_codes(kernel, work, work->codes, kept);
+        }
+    }
+    add_sums(kernel, work, 0, summary->total);
+    if (work->products) {
+        add_columns(kernel, work, 0, summary);
+    }
+    add_bounds(work, kernel, summary);
+    return wrong;
+}
+
 /*
  * Sum the contributions of rows, each as often as its weight says if there are weights. Return QCKM_DONE; or the number
  * of the first row with a NaN or an infinity, and nothing else is then right; or QCKM_NO_MEMORY.
@@ -332,37 +374,72 @@ static void add_weighted(const qckm_kernel *kernel, workspace *work, const int64
 int64_t qckm_sum(const qckm_kernel *kernel, const qckm_rows *rows, const int64_t *weights, qckm_summary *summary)
 {
     workspace work;
-    if (!kernel || !qckm_are_rows(rows) || !summary || !summary->total || !summary->lower || !summary->upper
-        || !summary->codes != !summary->squares || (summary->products && !summary->codes)) {
+    if (!kernel || !qckm_are_rows(rows) || !is_summary(summary)) {
         return QCKM_REFUSED;
     }
     if (!open_workspace(&work, kernel, rows, weights != NULL, 0, summary->products != NULL)) {
         return QCKM_NO_MEMORY;
     }
-    int64_t wrong = QCKM_DONE;
-    for (int64_t first = 0; first < rows->rows && wrong == QCKM_DONE; first += work.most_rows) {
-        const int64_t left = rows->rows - first, height = left < work.most_rows ? left : work.most_rows;
-        const int64_t kept = code_block(kernel, &work, rows, weights, first, height, &summary->saturated);
-        if (kept < 0) {
-            wrong = first + QCKM_NO_MEMORY - 1 - kept;
-        } else if (weights) {
-            for (int64_t r = 0; r < height; r++) {
-                summary->count += weights[first + r];
-            }
-            add_weighted(kernel, &work, weights + first, height, summary);
-        } else {
-            summary->count += height;
-            add_moments(kernel, &work, work.codes, kept, 0, summary);
-            sum_codes(kernel, &work, work.codes, kept);
-        }
-    }
-    add_sums(kernel, &work, 0, summary->total);
-    if (work.products) {
-        add_columns(kernel, &work, 0, summary);
-    }
-    add_bounds(&work, kernel, summary);
+    const int64_t wrong = sum_rows(kernel, &work, rows, weights, 0, rows->rows, summary);
     close_workspace(&work);
     return wrong;
+}
+
+/* The same for groups of rows that follow each other, each to a summary of its own: group g ends before row stops[g]. */
+int64_t qckm_sum_groups(
+    const qckm_kernel *kernel, const qckm_rows *rows, const int64_t *stops, int64_t groups, qckm_summary *summaries)
+{
+    workspace work;
+    if (!kernel || !qckm_are_rows(rows) || groups < 0 || (groups && (!stops || !summaries))) {
+        return QCKM_REFUSED;
+    }
+    for (int64_t g = 0; g < groups; g++) {
+        if (!is_summary(summaries + g) || !summaries[g].products != !summaries[0].products
+            || stops[g] < (g ? stops[g - 1] : 0) || stops[g] > rows->rows) {
+            return QCKM_REFUSED;
+        }
+    }
+    if (!groups) {
+        return QCKM_DONE;
+    }
+    if (!open_workspace(&work, kernel, rows, 0, 0, summaries->products != NULL)) {
+        return QCKM_NO_MEMORY;
+    }
+    int64_t wrong = QCKM_DONE;
+    for (int64_t g = 0; g < groups && wrong == QCKM_DONE; g++) {
+        wrong = sum_rows(kernel, &work, rows, NULL, g ? stops[g - 1] : 0, stops[g], summaries + g);
+        clear_bounds(&work, kernel);
+    }
+    close_workspace(&work);
+    return wrong;
+}
+
+/*
+ * Copy rows, row_bytes each and one after the other, so that those of a group follow each other, groups in the order of
+ * their numbers, and rows of a group in theirs; stops[g] becomes where group g ends. 0, or QCKM_REFUSED.
+ */
+int qckm_gather(
+    const char *rows, int64_t row_bytes, int64_t count, const int64_t *numbers, int64_t groups, int64_t *stops, char *gathered)
+{
+    if (count < 0 || row_bytes < 1 || groups < 1 || !stops || (count && (!rows || !numbers || !gathered))) {
+        return QCKM_REFUSED;
+    }
+    memset(stops, 0, (size_t)groups * sizeof *stops);
+    for (int64_t r = 0; r < count; r++) {
+        if (numbers[r] < 0 || numbers[r] >= groups) {
+            return QCKM_REFUSED;
+        }
+        stops[numbers[r]]++;
+    }
+    for (int64_t g = 0, before = 0; g < groups; g++) { /* now where a group begins; in the end where the next does */
+        const int64_t own = stops[g];
+        stops[g] = before;
+        before += own;
+    }
+    for (int64_t r = 0; r < count; r++) {
+        memcpy(gathered + stops[numbers[r]]++ * row_bytes, rows + r * row_bytes, (size_t)row_bytes);
+    }
+    return 0;
 }
 
 /* Eight bytes, little end first, whatever the machine. */
