@@ -81,15 +81,14 @@ def unreachable_variance(sketch: Sketch, points: Floats, weights: Floats) -> flo
 
 
 def _clipped_variance(sketch: Sketch, points: Floats, weights: Floats) -> float:
-    """Return the most that clipped rows may have beyond the edge, less what the points have there: rows that are real."""
+    """Return the most that clipped rows may have beyond the edge, but for those that points there stand for."""
     if not sketch.saturated:
         return 0.0
-    (least, greatest), (lower, upper), units = sketch.operator.reach, sketch.bounds, sketch.operator.units
+    (least, greatest), (lower, upper) = sketch.operator.reach, sketch.bounds
+    seen = float(weights[((points < least) | (points > greatest)).any(axis=1)].sum())
     with np.errstate(over="ignore"):  # of rows so far away that squares are no float64
-        beyond = np.fmax(np.fmax(least - lower, upper - greatest), 0) / units  # 0 where bounds are unknown
-        most = sketch.saturated / sketch.count * (beyond @ beyond)
-        seen = np.maximum(np.maximum(least - points, points - greatest), 0) / units
-        return max(0.0, float(most - weights @ (seen**2).sum(axis=1)))
+        beyond = np.fmax(np.fmax(least - lower, upper - greatest), 0) / sketch.operator.units  # 0 if not known
+        return max(0.0, sketch.saturated / sketch.count - seen) * float(beyond @ beyond)
 
 
 def _away(sketch: Sketch, points: Floats) -> Floats:
