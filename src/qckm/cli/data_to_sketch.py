@@ -203,15 +203,12 @@ def sketch_groups(task: SketchTask, by: Sequence[str], output: str, console: Con
         group_tables.save(groups, output)
         return int(groups.sums.count.sum()), int(groups.skipped.sum())
     from qckm.engines.files import FileRows
-    from qckm.engines.group_job import GroupJob
 
     make_folder(output)
     with cluster_for(task.data, task.engine, console) as cluster:
         rows = FileRows(cluster, task.data, task.columns, task.dtype, operator.feature_names, task.text)
         say_assumptions(rows, console)
-        rows.require_columns(operator)
-        job = GroupJob(operator, by, output, task.on_bad)
-        count, skipped = job.result(rows.fold(job)).tolist()
+        count, skipped = rows.sketch_by(operator, by, output, task.on_bad)
     atomic.write_atomically(os.path.join(output, "_SUCCESS"), b"")
     return count, skipped
 

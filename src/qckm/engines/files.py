@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 
 from qckm.engines.clusters import Cluster, dump_task
+from qckm.engines.group_job import GroupJob
 from qckm.engines.jobs import Job
 from qckm.engines.partitions import Partitions
 from qckm.engines.row_jobs import choose_parts
 from qckm.errors import SourceError, SplitError
 from qckm.planning.row_sample import RowSample
 from qckm.planning.sampling import sample_of
+from qckm.sketch import SketchOperator
 from qckm.sources.opening import DATA, open_source, open_table
 from qckm.sources.pieces import Piece, packed, pieces_of, pieces_of_url
 from qckm.sources.remote import fetched, is_url, public_name
+from qckm.sources.rows import OnBad
 from qckm.sources.source import Source
 from qckm.sources.table import AllBut, select
 from qckm.sources.text import UNKNOWN, TextFormat
@@ -129,6 +132,18 @@ class FileRows(Partitions):
         if self.source is not None and not self._remote:
             return sample_of(self.source, empty, rng)
         return super().sample(empty, rng)
+
+    def sketch_by(
+        self, operator: SketchOperator, by: Sequence[str], folder: str, on_bad: OnBad = "error"
+    ) -> tuple[int, int]:
+        """Have every task write a table of sketches, of the groups by some columns, to a folder that workers share.
+
+        Returns how many rows were sketched, and how many skipped; `qckm.sketch.group_tables.load` adds the tables up.
+        """
+        self.require_columns(operator)
+        job = GroupJob(operator, by, folder, on_bad)
+        count, skipped = job.result(self.fold(job)).tolist()
+        return count, skipped
 
     def _read_whole_files(self) -> None:
         self._whole = True
