@@ -35,7 +35,8 @@ def test_the_true_number_is_chosen(true, signature):
     assert found.clustering.centers.shape == (true, 2)
     assert found.groups.tolist() == [*range(1, true + 1), true, true]
     assert (np.diff(found.variance_explained) > 0).all()
-    assert (found.agreement, found.doubt) == (1, "")
+    assert found.agreement >= 0.8
+    assert found.doubt == ""
 
 
 @pytest.mark.parametrize("shape", ["uniform", "exponential", "gaussian", "t"])

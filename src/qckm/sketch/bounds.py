@@ -115,7 +115,7 @@ def _in_grains(bounds: Bounds, operator: Operator) -> Bounds:
     Rounding keeps their order: the least of two bounds is rounded to the least of the rounded ones.
     """
     grain = _grain(operator)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         lower, upper, start = np.floor(bounds[0] / grain), np.ceil(bounds[1] / grain), operator.origin / grain
         lower, upper = np.minimum(lower, start + _FURTHEST), np.maximum(upper, start - _FURTHEST)
         below, above = lower - start <= -_FURTHEST, upper - start >= _FURTHEST
