@@ -105,7 +105,7 @@ def _grain(operator: Operator) -> Floats:
 
 
 def _origins(operator: Operator) -> Floats:
-    """Return the origin in grains, for lower and upper bounds: whole numbers, or infinite where no float64 holds them."""
+    """Return the origin in grains, for lower and upper bounds: whole numbers, infinite beyond all floats."""
     with np.errstate(over="ignore"):
         return np.tile(operator.origin / _grain(operator), 2)
 
