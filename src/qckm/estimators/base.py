@@ -25,6 +25,7 @@ from qckm.errors import DecodeError, OperatorError, QckmError, RowsError, Sample
 from qckm.estimators.parameters import Expected, validate_rows, validate_weights
 from qckm.estimators.rows import ArrayRows, EngineRows, HeldRows, SourceRows
 from qckm.kernels.placement import computing_on, parse_device
+from qckm.models import Model
 from qckm.planning.hints import Hints
 from qckm.planning.pilot import Pilot, choose_pilot_size
 from qckm.planning.plan import Plan, Planned, decoder_seed, plan_operator, sampled
@@ -197,7 +198,7 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
         if isinstance(self.init, str) and self.init == "pilot":
             raise DecodeError("A sketch has no pilot rows: use init='sketch', 'auto', or centroids of your own.")
         operator = sketch.operator
-        hints = None if rows is None else hints_of(operator, rows)
+        hints = None if rows is None else hints_of(operator, with_columns(rows, None, operator.feature_names))
         self._set_columns(operator.n_features, operator.feature_names)
         self._adopt(sketch, hints, as_seed(self.random_state))
         self._decode()
@@ -279,6 +280,17 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
             self._require_rows(len(rows), batch)
         names = getattr(self, "feature_names_in_", None)
         return ArrayRows(rows, weights, None if names is None else tuple(names))
+
+    def _labels_of_fitted(self, X: object, columns: Columns, model: Model) -> npt.NDArray[np.int32]:
+        """Return what a model says each row is of that was just fitted: −1 where it was left out."""
+        if engine_of(X):
+            there: npt.NDArray[np.int32] = self._held_by_engine(X).nearest(model)
+            return there
+        rows = validate_rows(self, X if is_read_in_batches(X) else with_columns(X, columns, None), reset=False)
+        good = np.isfinite(rows).all(axis=1) if self.sketch_.skipped else slice(None)
+        labels = np.full(len(rows), -1, np.int32)
+        labels[good] = model.predict(rows[good])
+        return labels
 
     def _held_by_engine(self, X: object, sample_weight: object = None) -> EngineRows:
         """Open rows that an engine holds, if their columns are those of the fit."""
