@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.common.blas import one_thread
 from qckm.common.random import spawn
 from qckm.decoding.calibration import as_sample
 from qckm.decoding.clompr import clompr
@@ -22,6 +21,7 @@ from qckm.decoding.room import require_room
 from qckm.decoding.task import Sample, Task
 from qckm.decoding.watching import was_cut
 from qckm.errors import DecodeError, PoorFitWarning, RemarkWarning, SaturationWarning, warn
+from qckm.kernels.threads import one_thread
 from qckm.planning.hints import Hints
 from qckm.sketch import Sketch, SketchOperator
 

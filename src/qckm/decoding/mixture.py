@@ -12,7 +12,6 @@ from typing import Any, Literal
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.common.blas import one_thread
 from qckm.common.random import as_generator
 from qckm.decoding.cloud import Cloud
 from qckm.decoding.decode import require_sketch
@@ -23,6 +22,7 @@ from qckm.decoding.gaussian_shapes import Shape
 from qckm.decoding.gaussian_starts import as_gaussians, starts
 from qckm.decoding.gaussian_verdict import by_chance, draw, judge
 from qckm.errors import DecodeError, PoorFitWarning, warn
+from qckm.kernels.threads import one_thread
 from qckm.planning.hints import Hints
 from qckm.sketch import Sketch
 
