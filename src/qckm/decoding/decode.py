@@ -22,7 +22,7 @@ from qckm.decoding.task import Sample, Task
 from qckm.decoding.watching import was_cut
 from qckm.errors import DecodeError, PoorFitWarning, RemarkWarning, SaturationWarning, warn
 from qckm.kernels.threads import one_thread
-from qckm.planning.hints import Hints
+from qckm.planning.pilot import Hints
 from qckm.sketch import Sketch, SketchOperator
 
 __all__ = ["Clustering", "Hints", "decode", "decode_hinted"]

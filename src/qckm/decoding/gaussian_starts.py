@@ -21,7 +21,7 @@ from qckm.decoding.gaussian_em import Mixture, race
 from qckm.decoding.gaussian_fit import Fit, Gaussians, Problem
 from qckm.decoding.result import Clustering
 from qckm.errors import PoorFitWarning, RemarkWarning
-from qckm.planning.hints import Hints
+from qckm.planning.pilot import Hints
 from qckm.sketch import Sketch
 
 # Points that are drawn around centroids.

@@ -23,7 +23,7 @@ from qckm.decoding.gaussian_starts import as_gaussians, starts
 from qckm.decoding.gaussian_verdict import by_chance, draw, judge
 from qckm.errors import DecodeError, PoorFitWarning, warn
 from qckm.kernels.threads import one_thread
-from qckm.planning.hints import Hints
+from qckm.planning.pilot import Hints
 from qckm.sketch import Sketch
 
 CovarianceType = Literal["spherical", "diag", "full"]

@@ -26,7 +26,7 @@ from qckm.decoding.gaussian_starts import one_for_all, split_up
 from qckm.decoding.gaussian_verdict import by_chance, draw, judge
 from qckm.errors import DecodeError, PoorFitWarning, warn
 from qckm.kernels.threads import one_thread
-from qckm.planning.hints import Hints
+from qckm.planning.pilot import Hints
 from qckm.sketch import Sketch
 
 # Frequencies for each number of the axes, r·n: what is usual, what is too few for a verdict, and how many at least.

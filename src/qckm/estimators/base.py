@@ -26,8 +26,7 @@ from qckm.estimators.parameters import Expected, validate_rows, validate_weights
 from qckm.estimators.rows import ArrayRows, EngineRows, HeldRows, SourceRows
 from qckm.kernels.placement import computing_on, parse_device
 from qckm.models import Model
-from qckm.planning.hints import Hints
-from qckm.planning.pilot import Pilot, choose_pilot_size
+from qckm.planning.pilot import Hints, Pilot, choose_pilot_size
 from qckm.planning.plan import Plan, Planned, decoder_seed, plan_operator, sampled
 from qckm.planning.row_sample import RowSample, seed_of
 from qckm.sketch import Sketch, SketchOperator

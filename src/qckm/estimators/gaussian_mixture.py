@@ -17,7 +17,7 @@ from qckm.estimators.base import Columns, CompressiveEstimator
 from qckm.estimators.parameters import COUNT, SHARED, Expected, finite_rows, is_count, one_of
 from qckm.models import Model
 from qckm.models.gaussian_density import GaussianDensity
-from qckm.planning.hints import Hints
+from qckm.planning.pilot import Hints
 from qckm.sources.engine_rows import engine_of
 from qckm.sources.rows import OnBad
 

@@ -18,7 +18,7 @@ from qckm.estimators.base import Columns, CompressiveEstimator
 from qckm.estimators.parameters import COUNT, SHARED, Expected, one_of, validate_rows, validate_weights
 from qckm.estimators.rows import ArrayRows, EngineRows, HeldRows
 from qckm.models import Model
-from qckm.planning.hints import Hints
+from qckm.planning.pilot import Hints
 from qckm.sources.engine_rows import engine_of
 from qckm.sources.rows import OnBad
 

@@ -17,8 +17,7 @@ from qckm.operator.arguments import as_count
 from qckm.operator.drawing import require_drawable
 from qckm.operator.request import Dither
 from qckm.planning.column_checks import doubts_of_rows
-from qckm.planning.hints import Hints
-from qckm.planning.pilot import Pilot, choose_pilot_size
+from qckm.planning.pilot import Hints, Pilot, choose_pilot_size
 from qckm.planning.row_sample import RowSample, seed_of
 from qckm.planning.sampling import draw_pilot_of
 from qckm.planning.scale import Settings, choose_law, choose_n_frequencies, choose_settings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -254,8 +255,6 @@ def require_names(table: Table, names: Sequence[Any]) -> dict[Any, list[Column]]
 
 def _nearest(missing: Sequence[Any], held: Sequence[Any]) -> str:
     """Return which columns may be meant, as a question."""
-    import difflib  # for mistakes only
-
     found = []
     for name in missing[:30]:
         lower = {str(other).lower(): other for other in held}
