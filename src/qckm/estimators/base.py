@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -28,7 +28,8 @@ from qckm.kernels.placement import computing_on, parse_device
 from qckm.models import Model
 from qckm.planning.pilot import Hints, Pilot, choose_pilot_size
 from qckm.planning.plan import Plan, Planned, decoder_seed, plan_operator, sampled
-from qckm.planning.row_sample import RowSample, seed_of
+from qckm.planning.row_sample import RowSample
+from qckm.planning.sampling import draw_pilot
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.engine_rows import engine_of, open_held
 from qckm.sources.rows import OnBad, with_columns
@@ -300,12 +301,7 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
     def _begin(self, held: HeldRows, on_bad: OnBad, going_on: bool) -> None:
         """Draw the operator from a pilot of the rows, then sketch and sample them."""
         self._set_columns(held.n_features, held.names)
-
-        def draw(rng: np.random.Generator) -> Pilot:
-            size = choose_pilot_size(self._n_clusters)
-            return held.sample(RowSample.empty(held.n_features, seed_of(rng), size), rng).pilot()
-
-        planned, seed = self._prepare(draw, of_all=not going_on)
+        planned, seed = self._prepare(held, of_all=not going_on)
         wanted = planned.sample if self.pilot == "sample" else None
         if wanted is not None:
             wanted = replace(wanted, size=max(wanted.size, self._least_sample))
@@ -315,8 +311,12 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
         hints = None if planned.hints is None else planned.hints.without_rows()
         self._adopt(sketch, hints, seed, sample)
 
-    def _prepare(self, draw: Callable[[np.random.Generator], Pilot], of_all: bool = True) -> tuple[Planned, int]:
+    def _prepare(self, held: HeldRows, of_all: bool = True) -> tuple[Planned, int]:
         """Draw the operator from a pilot, of all rows or the first; return the plan and the decoder's seed."""
+
+        def draw(rng: np.random.Generator) -> Pilot:
+            return draw_pilot(held, rng, choose_pilot_size(self._n_clusters))
+
         if self.pilot is None and self.scale == "auto":
             raise OperatorError("With pilot=None no row is looked at: expected scale=, a length in data units.")
         if self.pilot is None and isinstance(self.init, str) and self.init == "pilot":
