@@ -6,7 +6,7 @@ import pytest
 import qckm
 from qckm.decoding.fit.clusters import Problem
 from qckm.decoding.model.sketch_model import SketchModel
-from qckm.decoding.search.density import fit_densities
+from qckm.decoding.search.attempts import fit_densities
 from qckm.decoding.search.search import Search
 
 

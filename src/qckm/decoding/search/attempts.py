@@ -1,4 +1,10 @@
-"""Attempts to explain a sketch by K clusters: searches from scratch, or from a start, until one does."""
+"""Attempts to explain a sketch by K clusters: searches from scratch, or from a start, until one does.
+
+Real clusters are not round, not equally wide, and have tails. Where K do not explain a sketch, densities of more
+clusters propose where rows may be: each is grown well beyond K clusters, pruned to what explains more than chance
+would, and given axes. No two end alike; points are drawn from several of them, and which of the points count is for the
+sketch to say (cloud.py).
+"""
 
 from __future__ import annotations
 
@@ -7,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.fit.clusters import Mixture
+from qckm.decoding.model.mixture import Mixture
 from qckm.decoding.model.sketch_model import SketchModel
-from qckm.decoding.search.column_test import column_gap
-from qckm.decoding.search.expectation import BY_CHANCE, expected_misfit
+from qckm.decoding.search.expectation import BY_CHANCE, column_gap, expected_misfit
 from qckm.decoding.search.search import LONG, Search
 
 # Search until the sketch is explained, or for so much work, a second or so; once at least. With few measurements, of
@@ -23,6 +28,13 @@ OFTEN, _SAME = 3, 1.001
 ENOUGH_MEASUREMENTS = 4
 # Axes a cluster at most; fewer where unknowns would be more than half of the measurements.
 MOST_AXES = 2
+DENSITIES = 8
+# Clusters of a density beyond K, before it is pruned; fewer where unknowns would be more than measurements.
+MORE_THAN_K = 50
+# The price of unequal widths, a measurement: enough to keep a cluster from swallowing the rest, too little to bias.
+EVENNESS = 1e-5
+# A cluster must explain so many times what its unknowns would by chance, as AIC has it.
+WORTH = 2.0
 
 
 def has_enough(n_measurements: int, unknowns: int) -> bool:
@@ -31,10 +43,10 @@ def has_enough(n_measurements: int, unknowns: int) -> bool:
 
 
 class Attempt(NamedTuple):
-    """K equal clusters, and the same with widths and perhaps axes of their own."""
+    """K clusters of one width, and the same with widths and perhaps axes of their own."""
 
-    equal: Mixture
-    own: Mixture
+    one_width: Mixture
+    own_widths: Mixture
     goal: float  # what the former should leave of the sketch
     explained: bool  # whether either leaves no more than it should, and has the columns' means and variances
 
@@ -53,12 +65,12 @@ def search_from_scratch(search: Search, model: SketchModel, n_clusters: int, n_a
         found = search.swap(found, goal)
         found = search.fit(found, LONG)
         # Of clusters that explain the sketch by accident, as columns tell, there may be many: search on.
-        accident = best is not None and best.equal.misfit <= goal and found.misfit <= goal
-        if best is None or accident or found.misfit * _SAME < best.equal.misfit:
+        accident = best is not None and best.one_width.misfit <= goal and found.misfit <= goal
+        if best is None or accident or found.misfit * _SAME < best.one_width.misfit:
             attempt = finish(search, model, found, n_axes, goal)
             if best is None or attempt.explained or not accident:
                 best, reached = attempt, 0
-        reached += goal < found.misfit <= _SAME * best.equal.misfit
+        reached += goal < found.misfit <= _SAME * best.one_width.misfit
     return best
 
 
@@ -99,3 +111,16 @@ def finish(search: Search, model: SketchModel, found: Mixture, n_axes: int, goal
         own = min(own, long, key=lambda mixture: mixture.misfit)
         attempt = explained_by(own, False)
     return attempt or Attempt(equal, own, goal, False)
+
+
+def fit_densities(search: Search, n_clusters: int, n_axes: int) -> list[Mixture]:
+    """Fit some densities, each grown from one wide cluster, at last with axes; fewer where that takes too long."""
+    evenness = EVENNESS * search.problem.waves.phases.size
+    most = search.n_measurements // (search.mean.size + 2)
+    size = max(n_clusters, min(n_clusters + MORE_THAN_K, most))
+    densities: list[Mixture] = []
+    while len(densities) < DENSITIES and (not densities or search.work < search.patience):
+        grown = search.grow(search.alone("own"), size, "own", evenness)
+        pruned = search.prune(grown, n_clusters, "own", evenness, WORTH)
+        densities.append(search.fit(search.lengthen(pruned, n_axes), LONG, "own", evenness))
+    return densities
