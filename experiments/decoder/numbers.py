@@ -22,9 +22,9 @@ SOURCES = Path(__file__).parents[2] / "src" / "qckm"
 MODULES = [
     *(f"decoding/{name}" for name in (
         "task", "model/loops", "model/numpy_loops", "model/mixture", "model/sketch_model", "fit/clusters",
-        "search/attempts", "search/expectation", "search/noisy_fit", "search/scales", "search/search", "clouds/calibration",
-        "clouds/cloud", "clouds/contributions", "clouds/ensemble", "clouds/known_totals", "verdict/regret",
-        "verdict/remarks", "targets/kmeans", "targets/least_regret",
+        "search/attempts", "search/expectation", "search/noisy_fit", "search/scales", "search/search",
+        "clouds/calibration", "clouds/cloud", "clouds/contributions", "clouds/ensemble", "clouds/known_totals",
+        "verdict/regret", "verdict/remarks", "targets/kmeans", "targets/least_regret",
     )),
     "planning/scale",
     "operator/frequency_count",
