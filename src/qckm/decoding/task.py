@@ -10,7 +10,7 @@ import numpy as np
 from qckm.common import memory
 from qckm.common.arrays import Floats
 from qckm.errors import DecodeError, SaturationWarning, warn
-from qckm.planning.hints import Hints
+from qckm.planning.pilot import Hints
 from qckm.sketch import Sketch
 
 _LEAST_ROWS = 10_000

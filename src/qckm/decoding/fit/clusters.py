@@ -13,9 +13,9 @@ from typing import Literal
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.common.blas import one_thread
 from qckm.decoding.model.loops import Rules, Waves, loops
 from qckm.decoding.model.mixture import Mixture
+from qckm.kernels.threads import one_thread
 
 Widths = Literal["fixed", "shared", "own"]
 

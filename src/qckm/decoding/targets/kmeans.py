@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.common.blas import one_thread
 from qckm.decoding.clouds.calibration import as_sample
 from qckm.decoding.targets.clompr import decode_by_clompr
 from qckm.decoding.targets.clustering import Clustering
@@ -26,7 +25,8 @@ from qckm.decoding.task import (
 )
 from qckm.decoding.verdict.remarks import POOR_FIT
 from qckm.errors import DecodeError, PoorFitWarning, RemarkWarning, warn
-from qckm.planning.hints import Hints
+from qckm.kernels.threads import one_thread
+from qckm.planning.pilot import Hints
 from qckm.sketch import Sketch, SketchOperator
 
 __all__ = ["Clustering", "Hints", "decode", "decode_hinted"]
