@@ -1,6 +1,6 @@
 """From a sketch to principal components: a Gaussian of mean, a few axes and a variance for each column.
 
-Such a Gaussian has about (r + 2)·n unknowns, and is fitted as clusters are (gaussian_fit.py). It begins where a round
+Such a Gaussian has about (r + 2)·n unknowns, and is fitted as clusters are (gaussians.py). It begins where a round
 Gaussian leaves most to explain: of a measurement whose blur b = ωᵀΣω/2 is off by δ, the axes are along ω. Data that
 are clusters are not one Gaussian. Then the covariance is that of rows, weighted so that they reproduce the sketch, or
 of a mixture that was fitted to it.
