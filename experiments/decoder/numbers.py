@@ -22,7 +22,7 @@ SOURCES = Path(__file__).parents[2] / "src" / "qckm"
 MODULES = [
     *(f"decoding/{name}" for name in (
         "task", "model/loops", "model/numpy_loops", "model/mixture", "model/sketch_model", "fit/clusters",
-        "search/attempts", "search/expectation", "search/noisy_fit", "search/scales", "search/search",
+        "search/attempts", "search/density", "search/expectation", "search/noisy_fit", "search/scales", "search/search",
         "clouds/calibration", "clouds/cloud", "clouds/contributions", "clouds/ensemble", "clouds/known_totals",
         "verdict/regret", "verdict/remarks", "targets/kmeans", "targets/least_regret",
     )),
@@ -30,7 +30,8 @@ MODULES = [
     "operator/frequency_count",
 ]  # fmt: skip
 STEERS = {
-    "attempts": ["ENOUGH_MEASUREMENTS", "MOST_AXES", "OFTEN", "MORE_THAN_K", "EVENNESS", "WORTH"],
+    "attempts": ["ENOUGH_MEASUREMENTS", "MOST_AXES", "OFTEN"],
+    "density": ["MORE_THAN_K", "EVENNESS", "WORTH"],
     "calibration": ["RIDGE"],
     "cloud": ["_STEP"],
     "expectation": ["BY_CHANCE", "LEFT_OUT"],
@@ -50,7 +51,8 @@ STEERS = {
     "frequency_count": ["_WITH_ROWS", "_ALONE", "_ENOUGH", "_LEAST"],
 }  # fmt: skip
 EFFORT = {
-    "attempts": ["EFFORT", "LONGER", "DENSITIES"],
+    "attempts": ["EFFORT", "LONGER"],
+    "density": ["DENSITIES"],
     "calibration": ["_MOST_STEPS", "_MOST_PRODUCTS"],
     "cloud": [
         "_POINTS",

@@ -1,10 +1,4 @@
-"""Attempts to explain a sketch by K clusters: searches from scratch, or from a start, until one does.
-
-Real clusters are not round, not equally wide, and have tails. Where K do not explain a sketch, densities of more
-clusters propose where rows may be: each is grown well beyond K clusters, pruned to what explains more than chance
-would, and given axes. No two end alike; points are drawn from several of them, and which of the points count is for the
-sketch to say (cloud.py).
-"""
+"""Attempts to explain a sketch by K clusters: searches from scratch, or from a start, until one does."""
 
 from __future__ import annotations
 
@@ -28,13 +22,6 @@ OFTEN, _SAME = 3, 1.001
 ENOUGH_MEASUREMENTS = 4
 # Axes a cluster at most; fewer where unknowns would be more than half of the measurements.
 MOST_AXES = 2
-DENSITIES = 8
-# Clusters of a density beyond K, before it is pruned; fewer where unknowns would be more than measurements.
-MORE_THAN_K = 50
-# The price of unequal widths, a measurement: enough to keep a cluster from swallowing the rest, too little to bias.
-EVENNESS = 1e-5
-# A cluster must explain so many times what its unknowns would by chance, as AIC has it.
-WORTH = 2.0
 
 
 def has_enough(n_measurements: int, unknowns: int) -> bool:
@@ -111,16 +98,3 @@ def finish(search: Search, model: SketchModel, found: Mixture, n_axes: int, goal
         own = min(own, long, key=lambda mixture: mixture.misfit)
         attempt = explained_by(own, False)
     return attempt or Attempt(equal, own, goal, False)
-
-
-def fit_densities(search: Search, n_clusters: int, n_axes: int) -> list[Mixture]:
-    """Fit some densities, each grown from one wide cluster, at last with axes; fewer where that takes too long."""
-    evenness = EVENNESS * search.problem.waves.phases.size
-    most = search.n_measurements // (search.mean.size + 2)
-    size = max(n_clusters, min(n_clusters + MORE_THAN_K, most))
-    densities: list[Mixture] = []
-    while len(densities) < DENSITIES and (not densities or search.work < search.patience):
-        grown = search.grow(search.alone("own"), size, "own", evenness)
-        pruned = search.prune(grown, n_clusters, "own", evenness, WORTH)
-        densities.append(search.fit(search.lengthen(pruned, n_axes), LONG, "own", evenness))
-    return densities

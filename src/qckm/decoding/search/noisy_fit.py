@@ -22,7 +22,8 @@ from qckm.common.arrays import Floats
 from qckm.decoding.clouds.cloud import Cloud
 from qckm.decoding.model.mixture import Density, Mixture, predict
 from qckm.decoding.model.sketch_model import SketchModel
-from qckm.decoding.search.attempts import Attempt, choose_n_axes, finish, fit_densities
+from qckm.decoding.search.attempts import Attempt, choose_n_axes, finish
+from qckm.decoding.search.density import fit_densities
 from qckm.decoding.search.expectation import expected_misfit, tangents_of, worthless
 from qckm.decoding.search.scales import Fitted, begin_search, best_octave
 from qckm.decoding.search.search import LONG, Search

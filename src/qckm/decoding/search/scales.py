@@ -24,7 +24,8 @@ from qckm.decoding.fit.clusters import Problem
 from qckm.decoding.model.loops import MORE_HARMONICS
 from qckm.decoding.model.mixture import Density, Mixture, predict
 from qckm.decoding.model.sketch_model import SketchModel
-from qckm.decoding.search.attempts import Attempt, begin_at, choose_n_axes, fit_densities, search_from_scratch
+from qckm.decoding.search.attempts import Attempt, begin_at, choose_n_axes, search_from_scratch
+from qckm.decoding.search.density import fit_densities
 from qckm.decoding.search.expectation import leaves_out_much
 from qckm.decoding.search.search import Search
 from qckm.decoding.task import Task

@@ -3,7 +3,7 @@
 Rows that have the sketch, with weights that reproduce it (calibration.py), are the one cloud that counts.
 
 Where there are none, or they lack what was sketched, K Gaussians are fitted to the sketch, and densities of more
-clusters where these do not explain it (attempts.py). Clouds begin at them and go where the sketch says (ensemble.py).
+clusters where these do not explain it (scales.py). Clouds begin at them and go where the sketch says (ensemble.py).
 K-means of all of them gives the centroids, and how much these cost if one of the clouds is the truth is what is
 reported: the regret (regret.py).
 """
