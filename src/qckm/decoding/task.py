@@ -25,13 +25,14 @@ class Sample(NamedTuple):
     rows: Floats
     weights: Floats
     centers: Floats | None = None  # (K, n), where they are known
+    of_all: bool = False  # whether they were drawn from the very rows that were sketched
 
     @classmethod
     def of(cls, hints: Hints | None) -> Sample | None:
         """Return the rows of a pilot, where they were kept."""
         if hints is None or hints.rows is None or hints.weights is None:
             return None
-        return cls(hints.rows, hints.weights, hints.centers)
+        return cls(hints.rows, hints.weights, hints.centers, hints.of_all)
 
 
 def count_rows(sketch: Sketch) -> float:

@@ -36,8 +36,8 @@ def decode_by_least_regret(task: Task) -> Clustering:
     for_rows, for_fit, for_clouds = spawn(task.random_state, 3)
     if task.rows is not None:
         tell("weighing rows")
-        cloud = Cloud.of_rows(task.sketch, task.rows)
-        if cloud is not None:
+        cloud = Cloud.of_sample(task.sketch, task.rows)
+        if cloud.matches:
             starts = [start for start in (task.start, task.rows.centers) if start is not None]
             return _clustering(task, decide_by_rows(task, cloud, starts, for_rows), None, 0, task.rows)
     alone = task.start is None and task.sketch.private
