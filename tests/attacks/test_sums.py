@@ -17,7 +17,7 @@ from joblib.externals.loky import ProcessPoolExecutor
 
 import qckm
 from qckm.errors import FileError, MergeError, OperatorError, SignatureError, SketchError
-from qckm.operator.codes import InlineCodes
+from qckm.operator.codes import Codes
 from qckm.operator.laws import LAWS
 from qckm.operator.signatures import SIGNATURES, Signature
 from qckm.sketch import files
@@ -399,9 +399,9 @@ def test_19_codes_out_of_range_are_refused():
     low = op.frequency_codes.copy()
     low[0, 0] = -32768
     with pytest.raises(OperatorError, match="int16"):
-        InlineCodes(low, op.dither_codes)
+        Codes(low, op.dither_codes)
     with pytest.raises(OperatorError, match="int32"):
-        InlineCodes(op.frequency_codes, op.dither_codes.astype(np.int64))
+        Codes(op.frequency_codes, op.dither_codes.astype(np.int64))
 
 
 def test_19_a_file_of_such_steps_is_refused():

@@ -20,15 +20,16 @@ from qckm.common.packed import Cursor, varint
 from qckm.errors import FileError
 from qckm.kernels.reference import TABLE_SIZE
 from qckm.operator import signatures
-from qckm.operator.codes import InlineCodes, RegeneratedCodes
+from qckm.operator.codes import Codes
+from qckm.operator.octaves import count_octaves
 from qckm.operator.recipe import MOST_COMPONENTS, MOST_FEATURES, Recipe
 from qckm.operator.request import Dither
 from qckm.operator.signatures import Signature
 from qckm.operator.structured import StructuredCodes, block_size, unpack_signs
 from qckm.sketch.sketch_operator import SketchOperator
 
-INLINE, OPERATOR, RECIPE, NAMES, RANGES = b"I", b"O", b"R", b"n", b"r"
-TAGS = (INLINE, OPERATOR, RECIPE, NAMES, RANGES)
+INLINE, OPERATOR, RECIPE, NAMES, OCTAVES, RANGES = b"I", b"O", b"R", b"n", b"o", b"r"
+TAGS = (INLINE, OPERATOR, RECIPE, NAMES, OCTAVES, RANGES)
 _FINGERPRINT = 8  # bytes: they tell an operator that came out otherwise than its writer's
 _LARGEST = 1 << 48  # of n and m: keeps sizes far from overflow
 _FURTHEST = 1 << 60  # steps from 0 to an origin that is written as a whole number of them
@@ -48,15 +49,22 @@ def sections_of(operator: SketchOperator) -> dict[bytes, bytes]:
     """Return the sections that an operator makes."""
     found = {OPERATOR: operator.short_fingerprint + _facts(operator)}
     codes = operator.codes
-    if isinstance(codes, RegeneratedCodes):
+    if codes.recipe is not None:
         found[RECIPE] = _recipe(codes.recipe)
     else:
         found[INLINE] = _inline(operator)
+        if codes.octaves != octaves_that_seem(codes.frequency_codes, operator.law):
+            found[OCTAVES] = varint(codes.octaves)
     if operator.feature_names is not None:
         found[NAMES] = b"".join(map(packed.text, operator.feature_names))
     if operator.ranges is not None:
         found[RANGES] = b"".join(map(packed.floats, operator.ranges))
     return found
+
+
+def octaves_that_seem(codes: npt.NDArray[np.int16] | StructuredCodes, law: str) -> int:
+    """Return how many octaves inline frequencies have where a file does not say it, and no file did at first."""
+    return 1 if isinstance(codes, StructuredCodes) or law == "custom" else count_octaves(codes)
 
 
 def operator_of(sections: Mapping[bytes, memoryview]) -> SketchOperator:
@@ -83,7 +91,8 @@ def _made(own: dict[bytes, bytes]) -> SketchOperator:
     cursor.end()
     n, m = facts.shape
     cursor = Cursor(own[RECIPE] if RECIPE in own else own[INLINE])
-    codes = _read_recipe(cursor, n, m) if RECIPE in own else _read_inline(cursor, n, m)
+    octaves = Cursor(own[OCTAVES]).varint() if OCTAVES in own else None
+    codes = _read_recipe(cursor, n, m) if RECIPE in own else _read_inline(cursor, n, m, facts.law, octaves)
     cursor.end()
     names = ranges = None
     if NAMES in own:
@@ -167,7 +176,7 @@ def _inline(operator: SketchOperator) -> bytes:
     return varint(_DENSE) + codes.astype("<i2").tobytes() + dither.tobytes()
 
 
-def _read_inline(cursor: Cursor, n: int, m: int) -> InlineCodes:
+def _read_inline(cursor: Cursor, n: int, m: int, law: str, octaves: int | None) -> Codes:
     codes: Array | StructuredCodes
     if cursor.varint() == _STRUCTURED:
         size = block_size(n)
@@ -176,7 +185,8 @@ def _read_inline(cursor: Cursor, n: int, m: int) -> InlineCodes:
     else:
         codes = cursor.array("<i2", n * m).reshape(n, m)
     three = cursor.array("u1", 3 * m).reshape(m, 3).astype(np.int32)
-    return InlineCodes(codes, three[:, 0] | three[:, 1] << 8 | three[:, 2] << 16)
+    octaves = octaves_that_seem(codes, law) if octaves is None else octaves
+    return Codes(codes, three[:, 0] | three[:, 1] << 8 | three[:, 2] << 16, octaves)
 
 
 def _recipe(recipe: Recipe) -> bytes:
@@ -193,7 +203,7 @@ def _recipe(recipe: Recipe) -> bytes:
     return b"".join(parts)
 
 
-def _read_recipe(cursor: Cursor, n: int, m: int) -> RegeneratedCodes:
+def _read_recipe(cursor: Cursor, n: int, m: int) -> Codes:
     kind, octaves, degrees = (cursor.varint() for _ in range(3))
     seed, structured = int.from_bytes(cursor.take(8), "little"), kind & 1 == _STRUCTURED
     if m * (1 if structured else n) > MOST_COMPONENTS or n > MOST_FEATURES:
@@ -207,7 +217,7 @@ def _read_recipe(cursor: Cursor, n: int, m: int) -> RegeneratedCodes:
             raise FileError("Expected factors of structured frequencies from 1 to 32768.")
         factors = wide.astype(np.int32)
     recipe = Recipe(n, m, seed, degrees, gains, octaves, kind >> 1 == 1, factors)
-    return RegeneratedCodes.of(recipe)
+    return Codes.made_from(recipe)
 
 
 def _as_int64(numbers: Array) -> npt.NDArray[np.int64]:

@@ -38,6 +38,7 @@ _CALLED = {
     BOUNDS: "bounds",
     COLUMNS: "column sums",
     operator_sections.NAMES: "column names",
+    operator_sections.OCTAVES: "octaves",
     PARTS: "parts",
     PRODUCTS: "products of columns",
     operator_sections.RANGES: "ranges",
