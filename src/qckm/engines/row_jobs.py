@@ -14,8 +14,8 @@ from qckm.kernels.placement import computing_on
 from qckm.models import Model, read_model, to_json
 from qckm.planning.row_sample import RowSample
 from qckm.sketch import Sketch, SketchOperator, files
-from qckm.sketch.sections import dumps_sums, loads_sums
-from qckm.sketch.sketch_operator import sketch_batch
+from qckm.sketch.files import dumps_sums, loads_sums
+from qckm.sketch.sketch import sketch_batch
 from qckm.sources.rows import OnBad, as_weights
 from qckm.sources.source import Batch, Position
 

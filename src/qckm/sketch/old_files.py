@@ -25,8 +25,7 @@ from qckm.operator.structured import StructuredCodes, block_size, unpack_signs
 from qckm.sketch.column_sums import ColumnSums
 from qckm.sketch.ledger import Ledger
 from qckm.sketch.operator_sections import octaves_that_seem
-from qckm.sketch.sketch import Sketch
-from qckm.sketch.sketch_operator import SketchOperator
+from qckm.sketch.sketch import Sketch, SketchOperator
 
 PLAIN, EXTENDED = VERSIONS = (1, 2)
 PREAMBLE = struct.Struct("<8sII")  # magic, version, length of the header
