@@ -33,9 +33,9 @@ _RUNS_ON_POINTS = 3
 _MOST_CONTRIBUTIONS = 1 << 28
 # Raking: so many rounds at most, each point moving by this share of the length that the frequencies resolve.
 _ROUNDS, _STEP = 8, 0.15
-# Distances of an iteration below which a GPU, which waits for each of many launches, cannot be worth it: a guess, not
-# measured. Centroids may differ either way, as k-means starts at other points.
-_WORTH_A_GPU = 1 << 18
+# Distances of an iteration below which two cores are faster than a GPU, which waits for each of many launches: twice as
+# fast for 6 million; it is 1.5 times as fast for 20 (benchmarks/results/gpu.md). K-means starts at other points there.
+_WORTH_A_GPU = 1 << 24
 # Weights by which points are only drawn anew may be rough.
 _ROUGH = 0.1
 
