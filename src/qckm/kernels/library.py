@@ -18,7 +18,7 @@ _POINTER, _INT64 = ctypes.c_void_p, ctypes.c_int64
 # The number types of rows, as core.h counts them.
 NUMBERS = {name: number for number, name in enumerate(("f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"))}
 # The contract between these structures and calls and the library: core.h's QCKM_ABI.
-ABI = 6
+ABI = 7
 # What the library returns where it is not 0, the number of a row, or something else that a function says (core.h).
 DONE, NO_MEMORY, REFUSED = -1, -2, -3
 
