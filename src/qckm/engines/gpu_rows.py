@@ -8,24 +8,23 @@ from typing import Any, NoReturn
 import numpy as np
 
 from qckm.common.arrays import Floats, Int64s
-from qckm.errors import RowsError, SourceError
+from qckm.engines.partitions import HeldRows
+from qckm.errors import SourceError
 from qckm.kernels.cuda.device import cupy
 from qckm.kernels.cuda.device_arrays import as_device_array, as_floats
 from qckm.kernels.cuda.row_kernels import count_bits_on_gpu, nearest_on_gpu
 from qckm.kernels.placement import is_on_gpu
 from qckm.models import Model
-from qckm.planning.pilot import PILOT_ROWS, Pilot
-from qckm.planning.row_sample import RowSample, seed_of
+from qckm.planning.row_sample import RowSample
 from qckm.planning.sampling import LOOKED_AT_A_ROW
 from qckm.sketch import Sketch, SketchOperator
-from qckm.sketch.column_sums import ColumnSums
 from qckm.sources.rows import OnBad, as_weights, raise_not_finite
 
 # Distances that are worked out at a time.
 _BLOCK = 1 << 24
 
 
-class GpuRows:
+class GpuRows(HeldRows):
     """Rows (rows, n) on a GPU, and their weights if they have some."""
 
     lazy = True
@@ -51,15 +50,7 @@ class GpuRows:
         found = operator.sketcher_on(self.array.device.id).sum(self._X, weights)
         if found.bad_row is not None:
             self._refuse(found.bad_row)
-        return Sketch(
-            operator,
-            found.total,
-            found.count,
-            found.saturated,
-            (found.lower, found.upper),
-            weighted=0 if weights is None else found.count,
-            column_sums=ColumnSums.of(found) if found.count else None,
-        )
+        return Sketch.of(operator, found, weights is not None)
 
     def encode(self, operator: SketchOperator) -> Any:
         """Encode the rows: their bits, there."""
@@ -75,10 +66,6 @@ class GpuRows:
         """Count the ones at each position of packed rows."""
         return count_bits_on_gpu(self.array)
 
-    def sketch_and_sample(self, operator: SketchOperator, on_bad: OnBad, empty: RowSample) -> tuple[Sketch, RowSample]:
-        """Sketch the rows, and sample them."""
-        return self.sketch(operator, on_bad), self.sample(empty, np.random.default_rng(empty.seed))
-
     def sample(self, empty: RowSample, rng: np.random.Generator) -> RowSample:
         """Sample the rows: of all of them, or of 16 times as many as are asked for, drawn at random."""
         count, most = len(self.array), LOOKED_AT_A_ROW * empty.size
@@ -88,14 +75,6 @@ class GpuRows:
         weights = None if self._weights is None else self._weights[chosen]
         found = empty.added(rows, weights)
         return found.scaled(count / max(1, len(chosen))) if len(chosen) < count else found
-
-    def pilot(self, rng: np.random.Generator, size: int = PILOT_ROWS) -> Pilot:
-        """Draw a pilot of the rows."""
-        sample = self.sample(RowSample.empty(self.n_features, seed_of(rng), size), rng)
-        if not sample.total:
-            self._require_finite()
-            raise RowsError("Expected rows of finite numbers, got none.")
-        return sample.pilot()
 
     def misfit(self, model: Model) -> tuple[float, Floats]:
         """Return Σ w·d² of the rows to their centroids, and the number of rows of each centroid, (K,)."""
@@ -125,16 +104,6 @@ class GpuRows:
                 self._require_finite()
             return out
 
-    def require_columns(self, operator: SketchOperator) -> None:
-        """Refuse rows whose columns are not the operator's, before any work is done."""
-        if self.n_features != operator.n_features:
-            raise RowsError(
-                f"Expected rows of {operator.n_features} features, as the operator has, got {self.n_features}."
-            )
-        expected = operator.feature_names
-        if self.names and expected and self.names != expected:
-            raise RowsError(f"Expected columns {expected!r:.200}, as the operator has, got {self.names!r:.200}.")
-
     def _nearest(self, model: Model) -> tuple[Any, Any]:
         with self.array.device:
             rows = as_floats(self.array, self._number)
@@ -144,6 +113,11 @@ class GpuRows:
             if not bool(cupy().isfinite(squares).all()):
                 self._require_finite()
             return labels, squares
+
+    def refuse_all(self) -> NoReturn:
+        """Refuse rows of which none is finite, by the number of the first."""
+        self._require_finite()
+        super().refuse_all()
 
     def _require_finite(self) -> None:
         with self.array.device:

@@ -19,7 +19,7 @@ from qckm.common.atomic import write_atomically
 from qckm.common.text import facts_as_html
 from qckm.errors import MergeError, OperatorError, QckmError, RowsError, SketchError, SourceError
 from qckm.kernels.placement import current_gpu, is_on_gpu, parse_device
-from qckm.kernels.portable import Measurement, PortableSketcher
+from qckm.kernels.portable import Measurement, PortableSketcher, Summary
 from qckm.kernels.sketcher import Sketcher, count_bits, make_sketcher
 from qckm.kernels.threads import as_jobs
 from qckm.operator import ConstructedOperator
@@ -107,6 +107,13 @@ class Sketch(Sums):
     def zero(cls, operator: SketchOperator) -> Sketch:
         """Return the sketch of no rows."""
         return cls(operator, np.zeros(operator.n_measurements, np.int64), 0, 0, ends.of_no_rows(operator.n_features))
+
+    @classmethod
+    def of(cls, operator: SketchOperator, found: Summary, weighted: bool) -> Sketch:
+        """Return the sketch of what a pass over rows found, whether or not whole numbers said how often they count."""
+        bounds, weight = (found.lower, found.upper), found.count if weighted else 0
+        sums = ColumnSums.of(found) if found.count else None
+        return cls(operator, found.total, found.count, found.saturated, bounds, weighted=weight, column_sums=sums)
 
     def without_column_sums(self) -> Sketch:
         """Return the same sketch without the sums of its columns and of their products."""
@@ -405,17 +412,7 @@ class SketchOperator(ConstructedOperator):
             if on_bad == "skip":
                 return self._sketch_finite(rows, weights, n_jobs, device)
             raise_not_finite(rows[found.bad_row :][:1], found.bad_row)
-        weighted = weights is not None and weights.dtype == np.int64
-        bounds = found.lower, found.upper
-        return Sketch(
-            self,
-            found.total,
-            found.count,
-            found.saturated,
-            bounds,
-            weighted=found.count if weighted else 0,
-            column_sums=ColumnSums.of(found) if found.count else None,
-        )
+        return Sketch.of(self, found, weights is not None and weights.dtype == np.int64)
 
     def _sketch_finite(self, rows: Rows, weights: Weights | None, n_jobs: int | None, device: str | None) -> Sketch:
         """Sketch those of some rows that are finite, and count the others: a block at a time, as each is copied."""
