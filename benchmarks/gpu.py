@@ -16,8 +16,8 @@ from threadpoolctl import threadpool_limits
 import qckm
 from benchmarks.timing import Row
 from qckm.clustering.weighted_kmeans import kmeans
-from qckm.decoding.contributions import contributions_of
-from qckm.decoding.gpu_kmeans import cluster_on_gpu
+from qckm.decoding.clouds.contributions import contributions_of
+from qckm.decoding.clouds.gpu_kmeans import cluster_on_gpu
 from qckm.kernels.placement import computing_on
 
 RESULTS = Path(__file__).parent / "results" / "gpu.md"
