@@ -67,13 +67,18 @@ class GpuRows(HeldRows):
         return count_bits_on_gpu(self.array)
 
     def sample(self, empty: RowSample, rng: np.random.Generator) -> RowSample:
-        """Sample the rows: of all of them, or of 16 times as many as are asked for, drawn at random."""
+        """Sample the rows: of all of them, or of 16 times as many as are asked for, drawn at random.
+
+        If none of them is finite, the first is named.
+        """
         count, most = len(self.array), LOOKED_AT_A_ROW * empty.size
         chosen = np.arange(count) if count <= most else np.sort(rng.choice(count, most, replace=False))
         with self.array.device:
             rows = as_floats(self.array[cupy().asarray(chosen)], self._number).get()
         weights = None if self._weights is None else self._weights[chosen]
         found = empty.added(rows, weights)
+        if not found.total:
+            self._require_finite()
         return found.scaled(count / max(1, len(chosen))) if len(chosen) < count else found
 
     def misfit(self, model: Model) -> tuple[float, Floats]:
@@ -113,11 +118,6 @@ class GpuRows(HeldRows):
             if not bool(cupy().isfinite(squares).all()):
                 self._require_finite()
             return labels, squares
-
-    def refuse_all(self) -> NoReturn:
-        """Refuse rows of which none is finite, by the number of the first."""
-        self._require_finite()
-        super().refuse_all()
 
     def _require_finite(self) -> None:
         with self.array.device:

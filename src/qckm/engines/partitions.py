@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,7 @@ from qckm.engines.row_jobs import MisfitJob, SampleJob, SketchJob
 from qckm.errors import RowsError, SourceError
 from qckm.kernels.placement import current_gpu
 from qckm.models import Model
-from qckm.planning.pilot import PILOT_ROWS, Pilot
-from qckm.planning.row_sample import RowSample, seed_of
+from qckm.planning.row_sample import RowSample
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.rows import OnBad
 from qckm.sources.table import resolve
@@ -71,17 +70,6 @@ class HeldRows(ABC):
     def sketch_and_sample(self, operator: SketchOperator, on_bad: OnBad, empty: RowSample) -> tuple[Sketch, RowSample]:
         """Sketch the rows, and sample those that `sample` looks at."""
         return self.sketch(operator, on_bad), self.sample(empty, np.random.default_rng(empty.seed))
-
-    def pilot(self, rng: np.random.Generator, size: int = PILOT_ROWS) -> Pilot:
-        """Draw a pilot of the rows: that of an array of the same rows, if `sample` looks at all of them."""
-        sample = self.sample(RowSample.empty(self.n_features, seed_of(rng), size), rng)
-        if not sample.total:
-            self.refuse_all()
-        return sample.pilot()
-
-    def refuse_all(self) -> NoReturn:
-        """Refuse rows of which none is finite."""
-        raise RowsError("Expected rows of finite numbers, found none.")
 
     def nearest(self, model: Model) -> Any:
         """Return the nearest centroid of each row, as the engine holds such things, not computed yet."""
