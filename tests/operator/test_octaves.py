@@ -100,6 +100,8 @@ def test_octaves_that_the_codes_do_not_have_are_refused():
         with pytest.raises(OperatorError, match=f"frequencies of {octaves} octaves, each exactly twice"):
             Codes(np.array([[1, 2, 2, 4]], np.int16), dither, octaves)
     assert Codes(np.array([[1, 2, 2, 4]], np.int16), dither, 2).octaves == 2
+    with pytest.raises(OperatorError, match="the recipe's 4 octaves, got 1"):
+        replace(draw().codes, octaves=1)
     with pytest.raises(OperatorError, match="of 3 octaves"):
         qckm.SketchOperator.from_frequencies([[1.0, 2.0, 4.1]], octaves=3)
 

@@ -50,6 +50,8 @@ class Codes(Value):
             raise OperatorError(
                 f"Expected frequencies of {self.octaves} octaves, each exactly twice those of the last, got others."
             )
+        if self.recipe is not None and self.recipe.octaves != self.octaves:
+            raise OperatorError(f"Expected the recipe's {self.recipe.octaves} octaves, got {self.octaves}.")
         for array in (codes, dither):
             array.setflags(write=False)
 
