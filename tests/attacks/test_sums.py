@@ -6,7 +6,6 @@ import multiprocessing
 import pickle
 import subprocess
 import sys
-from dataclasses import replace
 
 import cloudpickle
 import joblib
@@ -348,7 +347,7 @@ def test_07_operators_of_unlike_units_are_not_equal():
 
 def test_07_operators_of_unlike_octaves_are_not_equal():
     drawn = qckm.SketchOperator.draw(2, 10, scale=1.0, octaves=3, random_state=0)
-    codes = replace(drawn.codes, octaves=1, recipe=None)
+    codes = dataclasses.replace(drawn.codes, octaves=1, recipe=None)
     custom = qckm.SketchOperator(codes, drawn.steps, drawn.origin, drawn.signature, drawn.dither)
     assert (drawn.octaves, custom.octaves) == (3, 1)
     assert drawn.fingerprint == custom.fingerprint
