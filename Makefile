@@ -83,7 +83,7 @@ test-browser: $(READY)  ## the report and the page to try it in headless Chromiu
 
 test-gpu: $(READY)  ## the GPU's kernels on this machine's GPU (installs CuPy)
 	$(BIN)/python -m pip install --quiet --editable ".[gpu]"
-	$(BIN)/python -m pytest -q -rs tests/kernels/test_gpu.py tests/engines/test_gpu_rows.py tests/decoding/test_gpu_twins.py
+	$(BIN)/python -m pytest -q -rs tests/kernels/test_gpu.py tests/engines/test_gpu_rows.py
 
 test-cortex-m0: $(READY)  ## the sensor's encoder on an emulated Cortex-M0 (installs Debian's tools)
 	tests/install-tools.sh cortex-m

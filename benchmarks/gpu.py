@@ -11,14 +11,9 @@ from typing import Any
 import cupy
 import cupyx
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 import qckm
 from benchmarks.timing import Row
-from qckm.clustering.weighted_kmeans import kmeans
-from qckm.decoding.clouds.contributions import contributions_of
-from qckm.decoding.clouds.gpu_kmeans import cluster_on_gpu
-from qckm.kernels.placement import computing_on
 
 RESULTS = Path(__file__).parent / "results" / "gpu.md"
 _BILLION = 10**9
@@ -133,43 +128,12 @@ def from_host(found: dict[str, float]) -> list[Row]:
     return lines
 
 
-# Points, columns, clusters and runs of k-means; points and frequencies of calibration.
-CLUSTERED = [(10_000, 10, 10, 30), (20_000, 10, 100, 10), (20_000, 10, 300, 5), (20_000, 50, 1000, 2)]
-CLUSTERED += [(200_000, 10, 1000, 1)]  # what 1000 clusters of a sketch alone are looked for in
-CALIBRATED = [(10_000, 1000), (20_000, 5000), (20_000, 20_000)]
-
-
-def decoding() -> list[Row]:
-    """Do what decoding does there, and by two threads of the CPU: runs of k-means, products of calibration."""
-    rng, lines = np.random.default_rng(0), []
-    for P, n, K, runs in CLUSTERED:
-        X = rng.normal(size=(P, n)) + 3 * rng.normal(size=(K, n))[rng.integers(0, K, P)]
-        X, weights = X - X.mean(axis=0), np.ones(P)
-        with threadpool_limits(2):
-            here = seconds(lambda X=X, w=weights, K=K, r=runs: kmeans(X, w, K, r, np.random.default_rng(1), []), 1)
-        there = seconds(lambda X=X, w=weights, K=K, r=runs: cluster_on_gpu(X, w, K, [], r, 1, 0), 1)
-        what = f"{runs} run(s) of k-means, {P} points, n = {n}, K = {K}, over two cores"
-        lines.append(Row(what, 3.0, here / there, note=f"{here:.3f} s against {there:.3f} s"))
-    for P, m in CALIBRATED:
-        operator, X = qckm.SketchOperator.draw(10, m, 3.0, random_state=0), rng.normal(size=(P, 10))
-        weights, direction = np.full(P, 1 / P), rng.normal(size=2 * m)
-        held = contributions_of(operator, X)
-        with computing_on("cuda"):
-            on_card = contributions_of(operator, X)
-        with threadpool_limits(2):
-            here = seconds(lambda c=held, w=weights, d=direction: c.through(w, d), 5)
-        there = seconds(lambda c=on_card, w=weights, d=direction: c.through(w, d), 5)
-        what = f"a step of calibration, {P} rows, m = {m}, over two cores"
-        lines.append(Row(what, 3.0, here / there, note=f"{1e3 * here:.2f} ms against {1e3 * there:.2f} ms"))
-    return lines
-
-
 def main() -> int:
     """Print the table, and keep it."""
     name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     found = ceilings()
     lines = [
-        f"{name}, CuPy {cupy.__version__}, device events, median of 10 (host: 3, PyTorch, calibration: 5, k-means: 1).",
+        f"{name}, CuPy {cupy.__version__}, device events, median of 10 (host: 3, PyTorch: 5).",
         "",
         f"Measured ceilings: {found['multiply_32'] / 1e12:.0f}·10¹² products of bytes a second (32 features at once; "
         f"{found['multiply_16'] / 1e12:.0f} of 16), {found['multiply_add'] / 1e12:.1f}·10¹² multiply-adds, "
@@ -180,7 +144,7 @@ def main() -> int:
         "| --- | --- | --- | --- | --- |",
     ]
     print(*lines, sep="\n", flush=True)
-    for part in (lambda: rows_on_card(found), lambda: from_host(found), against_torch, decoding):
+    for part in (lambda: rows_on_card(found), lambda: from_host(found), against_torch):
         for row in part():
             lines.append(str(row))
             print(row, flush=True)

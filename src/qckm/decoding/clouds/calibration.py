@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.decoding.clouds.contributions import Contributions
-from qckm.decoding.clouds.gpu_contributions import GpuContributions
 from qckm.decoding.clouds.known_totals import totals_of
 from qckm.decoding.task import count_rows
 from qckm.errors import PoorFitWarning, RowsError, warn
@@ -177,7 +176,7 @@ class Solution:
 
 
 def solve(
-    contributions: Contributions | GpuContributions,
+    contributions: Contributions,
     z: Floats,
     prior: Floats,
     tolerance: float | None = None,
@@ -203,7 +202,7 @@ def solve(
 
 
 def solve_for_others(
-    contributions: Contributions | GpuContributions,
+    contributions: Contributions,
     z: Floats,
     themselves: Floats,
     prior: Floats,
@@ -229,7 +228,7 @@ def solve_for_others(
 
 
 def _solve(
-    contributions: Contributions | GpuContributions,
+    contributions: Contributions,
     z: Floats,
     prior: Floats,
     ridge: float,
@@ -269,7 +268,7 @@ def _solve(
 
 
 def _newton_direction(
-    contributions: Contributions | GpuContributions,
+    contributions: Contributions,
     weights: Floats,
     mean: Floats,
     gradient: Floats,

@@ -19,7 +19,6 @@ from qckm.decoding.clouds.calibration import Solution, solve, solve_for_others
 from qckm.decoding.clouds.known_totals import totals_of
 from qckm.decoding.task import Sample, count_rows
 from qckm.decoding.watching import asked_to_stop, tell
-from qckm.kernels.placement import current_gpu
 from qckm.sketch import Sketch
 
 # Points of a drawn cloud at least, and per cluster: k-means of P points errs by a share of about K / P.
@@ -32,9 +31,6 @@ _RUNS_ON_POINTS = 3
 _MOST_CONTRIBUTIONS = 1 << 28
 # Raking: so many rounds at most, each point moving by this share of the length that the frequencies resolve.
 _ROUNDS, _STEP = 8, 0.15
-# Distances of an iteration below which two cores are faster than a GPU, which waits for each of many launches: twice as
-# fast for 6 million; it is 1.5 times as fast for 20 (benchmarks/results/gpu.md). K-means starts at other points there.
-_WORTH_A_GPU = 1 << 24
 # Weights by which points are only drawn anew may be rough.
 _ROUGH = 0.1
 
@@ -87,6 +83,12 @@ class Cloud:
         return cls(sketch, rows, shares, found, _surprise(found, shares))
 
     @classmethod
+    def of_rows(cls, sketch: Sketch, sample: Sample | None) -> Cloud | None:
+        """Give rows weights that reproduce a sketch; return None where there are none, or they cannot."""
+        cloud = None if sample is None else cls.of_sample(sketch, sample)
+        return cloud if cloud is not None and cloud.matches else None
+
+    @classmethod
     def raked(
         cls, sketch: Sketch, points: Floats, lower: Floats, upper: Floats, length: Floats, rng: np.random.Generator
     ) -> Cloud:
@@ -121,6 +123,11 @@ class Cloud:
         return replace(
             self, points=self.points[factors > 0], prior=shares, solution=replace(self.solution, weights=shares)
         )
+
+    @property
+    def matches(self) -> bool:
+        """Whether the points reproduce the sketch at least as well as rows drawn at random."""
+        return self.solution.matches(count_rows(self.sketch))
 
     @property
     def weights(self) -> Floats:
@@ -162,25 +169,13 @@ class Cloud:
         size = float(np.sqrt(self.weights @ (((self.points - mean) / units) ** 2).mean(axis=1))) or 1.0
         rows, counts = (self.points - mean) / (units * size), self.weights * len(self.points)
         begun = [(start - mean) / (units * size) for start in starts]
-        centers, labels = _kmeans(rows, counts, n_clusters, begun, n_fresh, rng)
+        tell("clustering")
+        best = kmeans(rows, counts, n_clusters, n_fresh, rng, begun)
+        centers, labels = best.centers, best.labels.astype(np.int64)
         shares: Floats = np.bincount(labels, self.weights, minlength=n_clusters).astype(np.float64)
         squares = self.weights * ((rows - centers[labels]) ** 2).mean(axis=1) * size**2
         widths = np.bincount(labels, squares, minlength=n_clusters) / np.maximum(shares, 1e-300)
         return Centroids(centers * (units * size) + mean, shares, widths)
-
-
-def _kmeans(
-    rows: Floats, weights: Floats, n_clusters: int, starts: Sequence[Floats], n_fresh: int, rng: np.random.Generator
-) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return the best centroids of runs from the starts and of runs afresh, and the label of each row."""
-    tell("clustering")
-    gpu = current_gpu()
-    if gpu is not None and len(rows) * n_clusters >= _WORTH_A_GPU:
-        from qckm.decoding.clouds.gpu_kmeans import cluster_on_gpu
-
-        return cluster_on_gpu(rows, weights, n_clusters, starts, n_fresh, int(rng.integers(2**31)), gpu)
-    best = kmeans(rows, weights, n_clusters, n_fresh, rng, starts)
-    return best.centers, best.labels.astype(np.int64)
 
 
 def _surprise(found: Solution, prior: Floats) -> float:

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.decoding.clouds.contributions import Contributions, Singles, contributions_of
-from qckm.decoding.clouds.gpu_contributions import GpuContributions
 from qckm.kernels.reference import code_rows
 from qckm.sketch import Sketch
 
@@ -30,7 +29,7 @@ _MISSED = 0.05
 class Totals(NamedTuple):
     """What points contribute to totals (P, T), what these are (T,), and how many are measurements: the first."""
 
-    contributions: Contributions | GpuContributions
+    contributions: Contributions
     values: Floats
     n_measured: int
 

@@ -95,3 +95,16 @@ class Clustering:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the centroids as a model, in the format of the name's ending: .json, .csv, .parquet or .npz."""
         self.to_model().save(path)
+
+
+def heaviest_first(centers: Floats, weights: Floats, spreads: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return centroids by their weights, which only now sum to 1: the choice of a replicate is that of the fit."""
+    order = np.argsort(-weights, kind="stable")
+    share = weights.sum()
+    shares = weights[order] / share if share > 0 else np.full(len(weights), 1 / len(weights))
+    return centers[order], shares, spreads[order]
+
+
+def share_explained(misfit: float, energy: float) -> float:
+    """Return which share of a sketch's energy is explained by what leaves this misfit."""
+    return 1 - misfit / energy if energy > 0 else 0.0
