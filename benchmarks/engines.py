@@ -91,7 +91,7 @@ def tiny_tasks(cluster):
 """
 
 ALONE = """
-from qckm.sketch.sections import dumps_sums, loads_sums
+from qckm.sketch.files import dumps_sums, loads_sums
 
 def parts():
     # Processor seconds: to read a row, to sketch one that was read, to merge two results; and the bytes of a result.

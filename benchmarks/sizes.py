@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import qckm
 from benchmarks.timing import Row, Rows, seconds
 from qckm import files
-from qckm.operator.codes import RegeneratedCodes
+from qckm.operator.codes import Codes
 from qckm.operator.recipe import Recipe
 from qckm.planning.plan import Plan, draw_operator
 from qckm.sketch.old_files import PREAMBLE, layout
@@ -48,7 +48,7 @@ def rows() -> Rows:
     for n, m, target in ((10, 2000, 5.0), (784, 10_000, 500.0)):
         recipe = Recipe(n, m, 5, 3 * n, np.full(n, 900 << 16))
         taken = 1000 * statistics.median(
-            seconds(lambda r=recipe: RegeneratedCodes.of(r), time.process_time) for _ in range(9)
+            seconds(lambda r=recipe: Codes.made_from(r), time.process_time) for _ in range(9)
         )
         yield Row(f"make frequencies from a recipe, n = {n}, m = {m}", target, taken, "ms", True)
     yield from _year(kinds)

@@ -10,8 +10,9 @@ from qckm import errors
 from qckm.operator import signatures
 from qckm.operator.laws import Law
 from qckm.operator.signatures import Signature
-from qckm.sketch import Sketch, SketchOperator, files, sketch_batches, sketch_operator
+from qckm.sketch import Sketch, SketchOperator, files, sketch_batches
 from qckm.sketch.files import load
+from qckm.sketch.sketch import register_planner
 from qckm.sources import engine_rows
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _operator_from_pilot(*arguments: Any) -> SketchOperator:
 
 # As libraries do: silent, unless the program that uses it says where messages go.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
-sketch_operator.register_planner(_operator_from_pilot)
+register_planner(_operator_from_pilot)
 engine_rows.register({"dask": "dask", "pyspark": "spark", "ray": "ray", engine_rows.GPU: "gpu"}, _open_partitions)
 
 

@@ -23,7 +23,7 @@ from qckm.decoding.model.sketch_model import SketchModel
 from qckm.decoding.task import require_room
 from qckm.errors import DecodeError, MessageError
 from qckm.models import FORMAT, Model, load_model, read_model, to_csv, to_json, to_npz, to_parquet
-from qckm.operator.codes import InlineCodes
+from qckm.operator.codes import Codes
 from qckm.operator.structured import StructuredCodes, block_size
 from qckm.planning.scale import choose_n_frequencies
 from qckm.sensor import Pool, wire
@@ -249,7 +249,7 @@ def structured(n, m):
     codes = StructuredCodes(signs, np.ones(n, np.int32), np.full(m, 50, np.int32))
     one_bit = qckm.signatures.get("one-bit")
     notes = (np.full(n, 2.0**-10), np.zeros(n), one_bit, "single", "gaussian", 1.0, np.ones(n), None)
-    operator = qckm.SketchOperator(InlineCodes(codes, np.zeros(m, np.int32)), *notes)
+    operator = qckm.SketchOperator(Codes(codes, np.zeros(m, np.int32)), *notes)
     return Sketch(operator, np.zeros(m, np.int64), 10, 0, (np.zeros(n), np.ones(n)))
 
 

@@ -17,7 +17,7 @@ from joblib.externals.loky import ProcessPoolExecutor
 
 import qckm
 from qckm.errors import FileError, MergeError, OperatorError, SignatureError, SketchError
-from qckm.operator.codes import InlineCodes
+from qckm.operator.codes import Codes
 from qckm.operator.laws import LAWS
 from qckm.operator.signatures import SIGNATURES, Signature
 from qckm.sketch import files
@@ -347,7 +347,8 @@ def test_07_operators_of_unlike_units_are_not_equal():
 
 def test_07_operators_of_unlike_octaves_are_not_equal():
     drawn = qckm.SketchOperator.draw(2, 10, scale=1.0, octaves=3, random_state=0)
-    custom = qckm.SketchOperator(drawn.codes, drawn.steps, drawn.origin, drawn.signature, drawn.dither)
+    codes = dataclasses.replace(drawn.codes, octaves=1, recipe=None)
+    custom = qckm.SketchOperator(codes, drawn.steps, drawn.origin, drawn.signature, drawn.dither)
     assert (drawn.octaves, custom.octaves) == (3, 1)
     assert drawn.fingerprint == custom.fingerprint
     assert drawn != custom
@@ -407,9 +408,9 @@ def test_19_codes_out_of_range_are_refused():
     low = op.frequency_codes.copy()
     low[0, 0] = -32768
     with pytest.raises(OperatorError, match="int16"):
-        InlineCodes(low, op.dither_codes)
+        Codes(low, op.dither_codes)
     with pytest.raises(OperatorError, match="int32"):
-        InlineCodes(op.frequency_codes, op.dither_codes.astype(np.int64))
+        Codes(op.frequency_codes, op.dither_codes.astype(np.int64))
 
 
 def test_19_a_file_of_such_steps_is_refused():

@@ -112,7 +112,9 @@ def _with_fingerprint(parts: dict[bytes, bytes]) -> bytes:
         codes = (
             operator_sections._read_recipe(packed.Cursor(parts[operator_sections.RECIPE]), *facts.shape)
             if operator_sections.RECIPE in parts
-            else operator_sections._read_inline(packed.Cursor(parts[operator_sections.INLINE]), *facts.shape)
+            else operator_sections._read_inline(
+                packed.Cursor(parts[operator_sections.INLINE]), *facts.shape, facts.law, None
+            )
         )
         return qckm.SketchOperator(codes, *facts[1:]).short_fingerprint + content[8:]
     except (QckmError, KeyError, ValueError):

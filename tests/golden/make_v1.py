@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 import qckm
-from qckm.operator.codes import InlineCodes
+from qckm.operator.codes import Codes
 from qckm.operator.structured import StructuredCodes
 
 HERE = Path(__file__).parent
@@ -27,7 +27,7 @@ def structured():
     codes = StructuredCodes(signs, np.array([1, 2], np.int32), np.arange(100, 240, dtype=np.int32))
     dither = (np.arange(140) * 100_003 % 2**24).astype(np.int32)
     steps, origin = np.full(2, 2.0**-11), np.array([1.0, -1.0])
-    return qckm.SketchOperator(InlineCodes(codes, dither), steps, origin, qckm.signatures.get("one-bit"), "paired")
+    return qckm.SketchOperator(Codes(codes, dither), steps, origin, qckm.signatures.get("one-bit"), "paired")
 
 
 def ramp(t):

@@ -23,7 +23,7 @@ static uint8_t bits[P][BYTES];
 /* What a thread finds; where its numbers are doubles, they come first. */
 typedef struct {
     double along[VECTORS][P], back[VECTORS][BITS];
-    double gram[N][N], factor[N][N], solution[N], eigenvalues[N], eigenvectors[N][N];
+    double gram[N][N], factor[N][N], solution[N];
     double exponentials[P], logarithms[P], sines[P], cosines[P], by_rows_of_small[P], by_columns_of_small[N];
     double centers[K][N], squares[P], x[SIZE], widths[K], inertia, value, misfit;
     double by_points[K][N], by_weights[K], by_widths[K];
@@ -90,14 +90,13 @@ static void *work(void *argument)
     }
     const qckm_matrices square = {N, P, N, &columns[0][0], &rows[0][0], &mine->gram[0][0]};
     const qckm_system system = {N, 1, &mine->gram[0][0], &mine->factor[0][0], mine->solution};
-    const qckm_spectrum spectrum = {N, &mine->gram[0][0], mine->eigenvalues, &mine->eigenvectors[0][0]};
     const qckm_mapping maps[] = {{P, QCKM_EXP, weights, mine->exponentials}, {P, QCKM_LOG, weights, mine->logarithms},
         {P, QCKM_SINE, weights, mine->sines}, {P, QCKM_COSINE, weights, mine->cosines}};
     const qckm_values values = {P, N, QCKM_FLOAT32, 0.5, small};
     const qckm_products of_rows = {0, P, 1, rows[0], mine->by_rows_of_small};
     const qckm_products of_columns = {0, N, 1, weights, mine->by_columns_of_small};
     mine->solution[0] = 1;
-    if (qckm_multiply(&square) || qckm_solve(&system) || qckm_find_spectrum(&spectrum) || qckm_map(&maps[0])
+    if (qckm_multiply(&square) || qckm_solve(&system) || qckm_map(&maps[0])
         || qckm_map(&maps[1]) || qckm_map(&maps[2]) || qckm_map(&maps[3]) || qckm_multiply_values(&values, &of_rows)
         || qckm_multiply_columns_of_values(&values, &of_columns)) {
         abort();

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import nnls
 
 from qckm.kernels import algebra, library, values
 from qckm.kernels.values import Values
@@ -127,54 +126,3 @@ def test_systems_are_solved(either, n, rng):
 def test_what_is_not_positive_definite_is_refused(core, matrix):
     with pytest.raises(np.linalg.LinAlgError):
         algebra.cholesky(np.array(matrix))
-
-
-def symmetric(n, rng):
-    matrix = rng.normal(size=(n, n))
-    return matrix + matrix.T
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 8, 33, 120])
-def test_eigenvalues_and_their_vectors(either, n, rng):
-    matrix = symmetric(n, rng)
-    found, vectors = algebra.spectrum(matrix)
-    np.testing.assert_allclose(found, np.linalg.eigvalsh(matrix), atol=1e-11 * n)
-    np.testing.assert_allclose((vectors * found) @ vectors.T, matrix, atol=1e-11 * n)
-    np.testing.assert_allclose(vectors.T @ vectors, np.eye(n), atol=1e-12 * n)
-    assert (vectors[np.abs(vectors).argmax(axis=0), np.arange(n)] > 0).all()
-
-
-@pytest.mark.parametrize(
-    "matrix",
-    [np.zeros((4, 4)), np.eye(5), np.diag([3.0, 1.0, 2.0]), np.ones((6, 6)), 1e200 * np.ones((3, 3)),
-     1e-200 * (np.ones((3, 3)) + np.eye(3)), np.kron(np.eye(3), np.ones((2, 2)))],
-    ids=range(7),
-)  # fmt: skip
-def test_eigenvalues_of_odd_matrices(core, matrix):
-    found, vectors = algebra.spectrum(matrix)
-    size = np.abs(matrix).max() or 1.0
-    np.testing.assert_allclose((vectors * (found / size)) @ vectors.T, matrix / size, atol=1e-14)
-    assert (np.diff(found) >= 0).all()
-
-
-def test_matrices_of_nan_have_no_eigenvalues(core):
-    with pytest.raises(np.linalg.LinAlgError):
-        algebra.spectrum(np.full((3, 3), np.nan))
-
-
-def test_non_negative_least_squares_are_those_of_scipy(either):
-    for seed in range(60):
-        rng = np.random.default_rng(seed)
-        A, b = rng.normal(size=(30, rng.integers(1, 20))) + rng.integers(2), rng.normal(size=30)
-        found = algebra.non_negative(A.T @ A, A.T @ b)
-        assert (found >= 0).all()
-        assert np.linalg.norm(A @ found - b) <= nnls(A, b)[1] * (1 + 1e-9)
-
-
-def test_non_negative_least_squares_of_columns_that_depend_on_each_other(either, rng):
-    A, b = rng.normal(size=(30, 4)), rng.normal(size=30)
-    A = np.concatenate([A, A, np.zeros((30, 1))], axis=1)
-    found = algebra.non_negative(A.T @ A, A.T @ b)
-    assert np.linalg.norm(A @ found - b) <= nnls(A, b)[1] * (1 + 1e-7)
-    assert (algebra.non_negative(np.eye(3), -np.ones(3)) == 0).all()
-    assert algebra.non_negative(np.empty((0, 0)), np.empty(0)).shape == (0,)

@@ -25,6 +25,7 @@ DIGEST = {
     4: "f426278ccdca3bac",
     5: "1d23fff4e7cda60c",
     6: "3040e1e456e34e78",
+    7: "a2f69b075cff3d74",
 }
 TYPES = {"int64_t": ctypes.c_int64, "double": ctypes.c_double}
 

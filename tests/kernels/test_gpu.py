@@ -12,7 +12,7 @@ from qckm.errors import OperatorError, RowsError
 from qckm.export.as_c import render_recipe
 from qckm.export.rendering import read_source
 from qckm.kernels.cuda import modules
-from qckm.operator.codes import InlineCodes
+from qckm.operator.codes import Codes
 from qckm.operator.structured import StructuredCodes, block_size, unpack_signs
 from qckm.sketch import files
 
@@ -196,11 +196,11 @@ def made_on_the_gpu(operator):
     if recipe.factors is None:
         codes = cupy.zeros(operator.codes.shape, np.int16)
         module.get_function("make")(grid, (threads,), (codes, dither))
-        return replace(operator, codes=InlineCodes(codes.get(), dither.get()))
+        return replace(operator, codes=Codes(codes.get(), dither.get()))
     signs, radii = cupy.zeros((blocks, 3, size // 32), np.uint32), cupy.zeros(recipe.m, np.int32)
     module.get_function("make_structured")(grid, (threads,), (signs, radii, dither))
     structured = StructuredCodes(unpack_signs(signs.get().view(np.uint8)), recipe.factors, radii.get())
-    return replace(operator, codes=InlineCodes(structured, dither.get()))
+    return replace(operator, codes=Codes(structured, dither.get()))
 
 
 def test_frequencies_made_from_recipes_on_the_gpu_have_the_digest_of_all_machines():

@@ -27,7 +27,7 @@ DIGESTS = {
     "k-means": "da5718e9b00e4ee5",
     "nearest": "b839791ba333dbb6",
     "products": "e8aea9caede8797b",
-    "solving": "db0e0718b9b46a41",
+    "solving": "02fa285a410c4406",
     "functions": "1f9cf049f29f86c7",
 }
 
@@ -82,8 +82,6 @@ def multiplied(case):
 def solved(case):
     gram = algebra.product(case.rows.T, case.rows)
     yield algebra.solve_positive(gram, case.points[0])
-    yield from algebra.spectrum(gram)
-    yield algebra.non_negative(gram, case.points[0])
 
 
 def functions(case):

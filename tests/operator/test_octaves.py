@@ -1,10 +1,14 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import qckm
 from qckm.errors import OperatorError
 from qckm.kernels import reference
+from qckm.operator.codes import Codes
 from qckm.operator.octaves import count_octaves
+from qckm.sketch import files
 
 
 def draw(**how):
@@ -50,7 +54,7 @@ def test_the_sketch_of_an_octave_is_that_of_its_operator(rng, signature, dither)
             np.testing.assert_array_equal(part.bounds, direct.bounds)
 
 
-def test_how_many_octaves_is_read_off_the_codes(tmp_path):
+def test_an_operator_and_its_file_know_how_many_octaves_it_has(tmp_path):
     for octaves in (1, 2, 3, 4, 5, 8):
         op = draw(octaves=octaves)
         assert op.octaves == octaves
@@ -69,10 +73,37 @@ def test_codes_that_do_not_double_are_one_octave():
     assert count_octaves(np.array([[20000, -25536]], np.int16)) == 1, "twice 20000, had it wrapped around"
 
 
-def test_frequencies_of_ones_own_that_double_are_left_alone():
-    op = qckm.SketchOperator.from_frequencies([[1.0, 2.0, 4.0, 8.0]])
+@pytest.mark.parametrize("law", ["custom", "gaussian"])
+@pytest.mark.parametrize("octaves", [1, 4])
+def test_frequencies_of_ones_own_that_double_have_as_many_octaves_as_one_says(law, octaves):
+    op = qckm.SketchOperator.from_frequencies([[1.0, 2.0, 4.0, 8.0]], law=law, octaves=octaves)
     assert count_octaves(op.frequency_codes) == 4
-    assert op.octaves == 1
+    assert op.octaves == octaves
+    again = files.loads(files.dumps(op.empty())).operator
+    assert again == op
+    assert again.octaves == octaves
+
+
+def test_frequencies_that_happen_to_double_are_one_octave():
+    """Two frequencies of one feature: one operator in some hundred thousand has twice the one as the other."""
+    codes = Codes(np.array([[700, 1400]], np.int16), np.zeros(2, np.int32))
+    op = draw(n_features=1, n_frequencies=2, octaves=1, law="gaussian")
+    happened = replace(op, codes=codes)
+    data = files.dumps(happened.empty())
+    assert happened.octaves == files.loads(data).operator.octaves == 1
+    assert len(data) == len(files.dumps(replace(op, codes=replace(codes, octaves=2)).empty())) + 3
+
+
+def test_octaves_that_the_codes_do_not_have_are_refused():
+    dither = np.zeros(4, np.int32)
+    for octaves in (-1, 0, 3, 4, 16):
+        with pytest.raises(OperatorError, match=f"frequencies of {octaves} octaves, each exactly twice"):
+            Codes(np.array([[1, 2, 2, 4]], np.int16), dither, octaves)
+    assert Codes(np.array([[1, 2, 2, 4]], np.int16), dither, 2).octaves == 2
+    with pytest.raises(OperatorError, match="the recipe's 4 octaves, got 1"):
+        replace(draw().codes, octaves=1)
+    with pytest.raises(OperatorError, match="of 3 octaves"):
+        qckm.SketchOperator.from_frequencies([[1.0, 2.0, 4.1]], octaves=3)
 
 
 def test_octaves_reach_further_than_the_finest_would():

@@ -6,7 +6,7 @@ import pytest
 import qckm
 from qckm.errors import FileError, OperatorError
 from qckm.kernels import reference
-from qckm.operator.codes import InlineCodes
+from qckm.operator.codes import Codes
 from qckm.operator.structured import StructuredCodes, block_size, is_faster
 from qckm.sketch import files
 
@@ -70,7 +70,7 @@ def test_it_enters_the_fingerprint():
     op, dense = draw(), draw(frequencies="dense")
     codes = op.frequency_codes
     other = StructuredCodes(codes.signs.copy(), codes.factors.copy(), codes.radii + 1)
-    changed = qckm.SketchOperator(InlineCodes(other, op.dither_codes), op.steps, op.origin, op.signature, op.dither)
+    changed = qckm.SketchOperator(Codes(other, op.dither_codes), op.steps, op.origin, op.signature, op.dither)
     assert len({op.fingerprint, dense.fingerprint, changed.fingerprint}) == 3
     assert draw() == op
 

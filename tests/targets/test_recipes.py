@@ -11,7 +11,7 @@ import pytest
 from golden.twenty_operators import DIGEST, digest_of, twenty_operators
 from qckm.export.as_c import render_recipe
 from qckm.export.rendering import read_source, with_prefix
-from qckm.operator.codes import InlineCodes
+from qckm.operator.codes import Codes
 from qckm.operator.structured import StructuredCodes, block_size, unpack_signs
 from sensor import boards
 
@@ -65,7 +65,7 @@ def read_operators(operators, data):
                 unpack_signs(signs), operator.frequency_codes.factors, table["radii"].astype(np.int32)
             )
         at += table.nbytes
-        found[number] = replace(operator, codes=InlineCodes(codes, table["dither"].astype(np.int32)))
+        found[number] = replace(operator, codes=Codes(codes, table["dither"].astype(np.int32)))
     assert at == len(data)
     return [found[number] for number in range(len(operators))]
 

@@ -28,7 +28,7 @@ from qckm.planning.sampling import SampledRows
 from qckm.sketch import Sketch, SketchOperator, checkpoints
 from qckm.sketch.checkpoints import Checkpoint
 from qckm.sketch.runs import State, states
-from qckm.sketch.sketch_operator import require_columns
+from qckm.sketch.sketch import require_columns
 from qckm.sources.opening import open_source
 from qckm.sources.rows import OnBad
 from qckm.sources.source import Source

@@ -9,7 +9,6 @@ import numpy as np
 
 from qckm.cli.console import Console
 from qckm.common.text import format_bytes
-from qckm.operator.codes import RegeneratedCodes
 from qckm.operator.structured import StructuredCodes
 from qckm.planning.column_checks import names_of
 from qckm.sketch import Sketch, SketchOperator
@@ -59,9 +58,10 @@ def say_of_size(operator: SketchOperator, source: Source, with_rows: bool, conso
     data = shlex.quote(source.tables[0].label)
     remedy = f"a few principal components are smaller and decode better: `qckm project {data} -n 10 -o narrow.parquet`"
     if source.n_rows is not None:
-        made_anew = isinstance(operator.codes, RegeneratedCodes)
         # Frequencies of 2 bytes, unless they are made of a recipe or a transform, and sums of 1 byte or more.
-        dense = 0 if made_anew or isinstance(operator.frequency_codes, StructuredCodes) else operator.n_features
+        dense = (
+            0 if operator.codes.recipe or isinstance(operator.frequency_codes, StructuredCodes) else operator.n_features
+        )
         size = 2 * dense * (operator.n_frequencies // operator.octaves) + operator.n_measurements
         rows = data_bytes(source.n_rows, operator)
         least = min(rows, source.n_bytes or rows)

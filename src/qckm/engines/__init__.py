@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from qckm.engines.clusters import Cluster
-from qckm.engines.partitions import Partitions
+from qckm.engines.partitions import HeldRows, Partitions
 from qckm.errors import MissingExtraError, SourceError
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.engine_rows import engine_of
@@ -74,7 +74,7 @@ def open_partitions(
     columns: Sequence[str] | str | None = None,
     usual: Sequence[str] | None = None,
     sample_weight: object = None,
-) -> Partitions:
+) -> HeldRows:
     """Return the rows that an engine holds: Dask arrays, frames and bags, Spark DataFrames, Ray datasets.
 
     `usual` are the columns to read where none are asked for, if they are all there: those of an operator.
@@ -82,7 +82,7 @@ def open_partitions(
     engine = engine_of(data)
     if engine is None:
         raise SourceError(f"Expected rows held by {', '.join(ENGINES)}, got {type(data).__name__}.")
-    found: Partitions = import_engine(engine).open_partitions(data, columns, usual, sample_weight)
+    found: HeldRows = import_engine(engine).open_partitions(data, columns, usual, sample_weight)
     return found
 
 

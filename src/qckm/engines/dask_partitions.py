@@ -35,7 +35,6 @@ from qckm.sources.rows import as_weights, column_names
 class DaskPartitions(Partitions):
     """A Dask collection of rows."""
 
-    n_partitions: int
     lazy = True
 
     @abstractmethod
@@ -86,7 +85,7 @@ class ArrayPartitions(DaskPartitions):
         # A row is in one piece.
         self._array = array.rechunk({1: -1}) if array.numblocks[1] > 1 else array
         self._weights = None if sample_weight is None else _aligned(sample_weight, self._array)
-        self.n_features, self.n_partitions = int(array.shape[1]), int(self._array.numblocks[0])
+        self.n_features = int(array.shape[1])
         self.weighted = sample_weight is not None
 
     def parts(self, job: Job) -> list[Delayed]:
@@ -98,7 +97,7 @@ class ArrayPartitions(DaskPartitions):
             job=shipped("job", job.dumps()),
             dtype=object,
             meta=np.empty((0, 0), object),
-            chunks=((1,) * self.n_partitions, (1,)),
+            chunks=((1,) * int(self._array.numblocks[0]), (1,)),
         )
         return list(mapped.to_delayed().ravel())
 
@@ -125,7 +124,7 @@ class FramePartitions(DaskPartitions):
                 f"got {type(sample_weight).__name__}."
             )
         self.names = column_names(self._frame)
-        self.n_features, self.n_partitions = len(wanted), int(frame.npartitions)
+        self.n_features = len(wanted)
         self.weighted = sample_weight is not None
 
     def parts(self, job: Job) -> list[Delayed]:
@@ -158,7 +157,6 @@ class BagPartitions(DaskPartitions):
         self._bag = bag
         self._columns: list[str] | None = None
         self.weighted = False
-        self.n_partitions = int(bag.npartitions)
         # Through delayed, whose scheduler is that of the sketch itself: a bag's own would start processes for one row.
         found: list[Any] = next((one for rows in bag.to_delayed() if (one := delayed(first_of)(rows).compute())), [])
         if not found:

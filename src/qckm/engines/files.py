@@ -11,7 +11,7 @@ import numpy as np
 
 from qckm.common.text import is_url, public_name
 from qckm.engines.clusters import Cluster, dump_task
-from qckm.engines.group_job import GroupJob
+from qckm.engines.folder_jobs import GroupJob
 from qckm.engines.jobs import Job
 from qckm.engines.partitions import Partitions
 from qckm.engines.row_jobs import choose_parts

@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from qckm.common.arrays import Floats, Int64s
-from qckm.errors import RowsError, SourceError
+from qckm.engines.partitions import HeldRows
+from qckm.errors import SourceError
 from qckm.kernels.cuda.device import cupy
 from qckm.kernels.cuda.device_arrays import as_device_array, as_floats
 from qckm.kernels.cuda.row_kernels import count_bits_on_gpu, nearest_on_gpu
@@ -17,14 +18,13 @@ from qckm.models import Model
 from qckm.planning.row_sample import RowSample
 from qckm.planning.sampling import LOOKED_AT_A_ROW
 from qckm.sketch import Sketch, SketchOperator
-from qckm.sketch.column_sums import ColumnSums
 from qckm.sources.rows import OnBad, as_weights, raise_not_finite
 
 # Distances that are worked out at a time.
 _BLOCK = 1 << 24
 
 
-class GpuRows:
+class GpuRows(HeldRows):
     """Rows (rows, n) on a GPU, and their weights if they have some."""
 
     lazy, once = True, False
@@ -50,15 +50,7 @@ class GpuRows:
         found = operator.sketcher_on(self.array.device.id).sum(self._X, weights)
         if found.bad_row is not None:
             self._refuse(found.bad_row)
-        return Sketch(
-            operator,
-            found.total,
-            found.count,
-            found.saturated,
-            (found.lower, found.upper),
-            weighted=0 if weights is None else found.count,
-            column_sums=ColumnSums.of(found) if found.count else None,
-        )
+        return Sketch.of(operator, found, weights is not None)
 
     def encode(self, operator: SketchOperator) -> Any:
         """Encode the rows: their bits, there."""
@@ -73,10 +65,6 @@ class GpuRows:
     def count_bits(self) -> Int64s:
         """Count the ones at each position of packed rows."""
         return count_bits_on_gpu(self.array)
-
-    def sketch_and_sample(self, operator: SketchOperator, on_bad: OnBad, empty: RowSample) -> tuple[Sketch, RowSample]:
-        """Sketch the rows, and sample them."""
-        return self.sketch(operator, on_bad), self.sample(empty, np.random.default_rng(empty.seed))
 
     def sample(self, empty: RowSample, rng: np.random.Generator) -> RowSample:
         """Sample the rows: of all of them, or of 16 times as many as are asked for, drawn at random.
@@ -120,16 +108,6 @@ class GpuRows:
             if not bool(module.isfinite(out).all()):
                 self._require_finite()
             return out
-
-    def require_columns(self, operator: SketchOperator) -> None:
-        """Refuse rows whose columns are not the operator's, before any work is done."""
-        if self.n_features != operator.n_features:
-            raise RowsError(
-                f"Expected rows of {operator.n_features} features, as the operator has, got {self.n_features}."
-            )
-        expected = operator.feature_names
-        if self.names and expected and self.names != expected:
-            raise RowsError(f"Expected columns {expected!r:.200}, as the operator has, got {self.names!r:.200}.")
 
     def _nearest(self, model: Model) -> tuple[Any, Any]:
         with self.array.device:

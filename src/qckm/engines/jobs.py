@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from qckm import errors
@@ -38,8 +40,8 @@ _MODULES = {
     "sketch": "qckm.engines.row_jobs",
     "sample": "qckm.engines.row_jobs",
     "misfit": "qckm.engines.row_jobs",
-    "label": "qckm.engines.label_job",
-    "group": "qckm.engines.group_job",
+    "label": "qckm.engines.folder_jobs",
+    "group": "qckm.engines.folder_jobs",
 }
 # What the bytes of an outcome begin with.
 _RESULT, _ERROR = b"+", b"!"
@@ -76,6 +78,26 @@ class Job(ABC):
         """Return the job as bytes."""
         settings, data = self.settings()
         return json.dumps([self.kind, settings], sort_keys=True).encode() + b"\n" + data
+
+
+class CountingJob(Job):
+    """A job whose results are some numbers, which add up."""
+
+    number: ClassVar[str] = "<i8"
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many numbers a result is."""
+
+    def merge(self, parts: Sequence[bytes]) -> bytes:
+        """Return the sums of all."""
+        return np.sum([self.result(part) for part in parts], axis=0).astype(self.number).tobytes()
+
+    def result(self, part: bytes) -> npt.NDArray[Any]:
+        """Return the numbers of a result."""
+        little = np.frombuffer(part, self.number) if part else np.zeros(self.size, self.number)
+        return little.astype(little.dtype.newbyteorder("="))
 
 
 # An operator is compiled for when it is first used: a worker should do that once, not once a partition.

@@ -44,47 +44,33 @@ class ColumnChoice(NamedTuple):
     weight: str | None = None
 
 
-class Partitions(ABC):
-    """Rows that an engine holds.
+class HeldRows(ABC):
+    """Rows that lie somewhere else than in arrays of this process: with an engine, or on a GPU.
 
-    An engine's class sets these three, and defines `fold`.
+    A class sets these three, and defines what is abstract.
     """
 
     n_features: int
     names: tuple[str, ...] | None  # of the columns, where they have names
     weighted: bool  # whether the rows have weights
     once = False
-    lazy = False  # whether `nearest` and `distances` are there: results of a row each that stay with the engine
+    lazy = False  # whether `nearest` and `distances` are there: results of a row each that stay where the rows are
 
     @abstractmethod
-    def fold(self, job: Job, some: np.random.Generator | None = None) -> bytes:
-        """Do a job on every partition and merge the results in a tree; b"" if there is no partition.
-
-        With `some`, a generator, only a few dozen of the partitions are chosen: enough for a sample.
-        """
-
     def sketch(self, operator: SketchOperator, on_bad: OnBad = "error", n_jobs: int | None = None) -> Sketch:
-        """Sketch the rows; a task has one thread unless told otherwise, as engines run a task on each core."""
-        self.require_columns(operator)
-        device = None if current_gpu() is None else "cuda"  # a worker's own: dask-cuda shows each one GPU
-        job = SketchJob(operator, self.names, on_bad, n_jobs or 1, device)
-        return job.result(self.fold(job))
+        """Sketch the rows where they are."""
 
-    def sketch_and_sample(self, operator: SketchOperator, on_bad: OnBad, empty: RowSample) -> tuple[Sketch, RowSample]:
-        """Sketch the rows, and sample those of the partitions that `sample` looks into."""
-        return self.sketch(operator, on_bad), self.sample(empty, np.random.default_rng(empty.seed))
-
+    @abstractmethod
     def sample(self, empty: RowSample, rng: np.random.Generator) -> RowSample:
-        """Sample the rows: of all partitions, or of some dozens where there are more."""
-        job = SampleJob(empty)
-        found = self.fold(job, some=rng) or self.fold(job)  # the few that were looked into were empty, perhaps
-        return RowSample.loads(found) if found else empty
+        """Sample the rows."""
 
+    @abstractmethod
     def misfit(self, model: Model) -> tuple[float, Floats]:
         """Return Σ w·d² of the rows to their centroids, and the number of rows of each centroid, (K,)."""
-        job = MisfitJob(model)
-        sums = job.result(self.fold(job))
-        return float(sums[0]), sums[1:]
+
+    def sketch_and_sample(self, operator: SketchOperator, on_bad: OnBad, empty: RowSample) -> tuple[Sketch, RowSample]:
+        """Sketch the rows, and sample those that `sample` looks at."""
+        return self.sketch(operator, on_bad), self.sample(empty, np.random.default_rng(empty.seed))
 
     def nearest(self, model: Model) -> Any:
         """Return the nearest centroid of each row, as the engine holds such things, not computed yet."""
@@ -108,6 +94,36 @@ class Partitions(ABC):
                 "Select them in this order: qckm.sketch_source(operator, data, columns=[…]).",
                 about="columns",
             )
+
+
+class Partitions(HeldRows):
+    """Rows that an engine holds in parts."""
+
+    @abstractmethod
+    def fold(self, job: Job, some: np.random.Generator | None = None) -> bytes:
+        """Do a job on every partition and merge the results in a tree; b"" if there is no partition.
+
+        With `some`, a generator, only a few dozen of the partitions are chosen: enough for a sample.
+        """
+
+    def sketch(self, operator: SketchOperator, on_bad: OnBad = "error", n_jobs: int | None = None) -> Sketch:
+        """Sketch the rows; a task has one thread unless told otherwise, as engines run a task on each core."""
+        self.require_columns(operator)
+        device = None if current_gpu() is None else "cuda"  # a worker's own: dask-cuda shows each one GPU
+        job = SketchJob(operator, self.names, on_bad, n_jobs or 1, device)
+        return job.result(self.fold(job))
+
+    def sample(self, empty: RowSample, rng: np.random.Generator) -> RowSample:
+        """Sample the rows: of all partitions, or of some dozens where there are more."""
+        job = SampleJob(empty)
+        found = self.fold(job, some=rng) or self.fold(job)  # the few that were looked into were empty, perhaps
+        return RowSample.loads(found) if found else empty
+
+    def misfit(self, model: Model) -> tuple[float, Floats]:
+        """Return Σ w·d² of the rows to their centroids, and the number of rows of each centroid, (K,)."""
+        job = MisfitJob(model)
+        sums = job.result(self.fold(job))
+        return float(sums[0]), sums[1:]
 
 
 def select_names(held: Sequence[Any], columns: Sequence[Any] | None, usual: Sequence[str] | None) -> list[Any]:

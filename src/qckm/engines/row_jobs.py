@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from qckm.common.arrays import Floats
-from qckm.engines.jobs import Block, Job
+from qckm.engines.jobs import Block, CountingJob, Job
 from qckm.kernels.placement import computing_on
 from qckm.models import Model, read_model, to_json
 from qckm.planning.row_sample import RowSample
 from qckm.sketch import Sketch, SketchOperator, files
-from qckm.sketch.sections import dumps_sums, loads_sums
-from qckm.sketch.sketch_operator import sketch_batch
+from qckm.sketch.files import dumps_sums, loads_sums
+from qckm.sketch.sketch import sketch_batch
 from qckm.sources.rows import OnBad, as_weights
 from qckm.sources.source import Batch, Position
 
@@ -125,10 +124,10 @@ def choose_parts(n_parts: int, rng: np.random.Generator) -> list[int]:
     return [int(mark) for mark in marks]
 
 
-class MisfitJob(Job):
+class MisfitJob(CountingJob):
     """Look at the rows a second time: return Σ w·d² and the rows of each centroid, as 1 + K float64."""
 
-    kind = "misfit"
+    kind, number = "misfit", "<f8"
 
     def __init__(self, model: Model, n_jobs: int = 1) -> None:
         self._model, self._n_jobs = model, n_jobs
@@ -142,19 +141,16 @@ class MisfitJob(Job):
         """Return the job of such settings."""
         return cls(read_model(data, "model"), **settings)
 
+    @property
+    def size(self) -> int:
+        """How many numbers a result is: Σ w·d², then the rows of each centroid."""
+        return 1 + len(self._model.centers)
+
     def part(self, blocks: Iterable[Block], number: int) -> bytes:
         """Return the sums of a partition."""
-        total = np.zeros(1 + len(self._model.centers))
+        total = np.zeros(self.size)
         for rows, weights, *_ in blocks:
             labels, distances = self._model.nearest(rows, self._n_jobs)
             total[0] += (distances**2).sum() if weights is None else np.asarray(weights) @ distances**2
             total[1:] += np.bincount(labels, minlength=len(total) - 1)
-        return total.astype("<f8").tobytes()
-
-    def merge(self, parts: Sequence[bytes]) -> bytes:
-        """Return the sums of all."""
-        return np.sum([self.result(part) for part in parts], axis=0).astype("<f8").tobytes()
-
-    def result(self, part: bytes) -> Floats:
-        """Return the numbers of a result: Σ w·d², then the rows of each centroid."""
-        return np.frombuffer(part, "<f8").astype(np.float64) if part else np.zeros(1 + len(self._model.centers))
+        return total.astype(self.number).tobytes()

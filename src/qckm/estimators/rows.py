@@ -16,7 +16,7 @@ from qckm.planning.row_sample import RowSample
 from qckm.planning.sampling import SampledRows, sample_by_leverage, sample_of, sample_rows
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sketch.runs import State, states
-from qckm.sketch.sketch_operator import require_columns
+from qckm.sketch.sketch import require_columns
 from qckm.sources.rows import OnBad, require_finite
 from qckm.sources.source import Source
 

@@ -20,7 +20,6 @@ from qckm.errors import OperatorError
 from qckm.export.rendering import PREFIX, read_source, require_prefix, with_prefix
 from qckm.kernels import reference
 from qckm.operator import seeded
-from qckm.operator.codes import RegeneratedCodes
 from qckm.operator.operator import Operator
 from qckm.operator.recipe import Recipe, quantiles
 from qckm.operator.structured import StructuredCodes
@@ -243,7 +242,7 @@ def _stored_tables(operator: Operator) -> str:
 
 
 def _regenerated(operator: Operator, hints: bool) -> str:
-    if isinstance(operator.codes, RegeneratedCodes):
+    if operator.codes.recipe is not None:
         return render_recipe(operator.codes.recipe)
     recipe, draws = seeded_recipe(operator)
     root = int(seeded.mix(np.array([recipe.seed], np.uint32))[0])

@@ -19,8 +19,6 @@ from qckm.kernels.threads import Tasks, count_threads, share
 _EXP, _LOG, _SINE, _COSINE = range(4)
 # Multiplications of a product below which another thread takes longer to wake than it saves: a millisecond or so.
 _WORTH_THREADS = 1 << 23
-# A gradient of non-negative least squares below this share of the largest is rounding.
-_ROUNDING = 1e-13
 
 
 class _Matrices(Struct):
@@ -33,10 +31,6 @@ class _Mapping(Struct):
 
 class _System(Struct):
     _fields_ = fields(integers="size count", arrays="matrix factor vectors")
-
-
-class _Spectrum(Struct):
-    _fields_ = fields(integers="size", arrays="matrix values vectors")
 
 
 def product(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> Floats:
@@ -119,61 +113,6 @@ def solve_positive(matrix: Floats, right: Floats) -> Floats:
     """
     vectors = np.array(right.T, np.float64, order="C").reshape(-1, len(matrix))
     return np.ascontiguousarray(_solve(matrix, vectors)[1].reshape(right.T.shape).T)
-
-
-def spectrum(matrix: Floats) -> tuple[Floats, Floats]:
-    """Return the eigenvalues of a symmetric matrix, rising, and their vectors, columns, as numpy.linalg.eigh does.
-
-    The largest component of a vector, the first of them, is positive. What has none raises numpy.linalg.LinAlgError.
-    """
-    n, given = len(matrix), floats(matrix)
-    if library.load() is None or not n:
-        values, vectors = np.linalg.eigh(given)
-        return values, vectors * np.where(vectors[np.abs(vectors).argmax(axis=0), np.arange(n)] < 0, -1.0, 1.0)
-    values, rows = np.empty(n), np.empty((n, n))
-    if asked("qckm_find_spectrum", _Spectrum(n, given, values, rows)):
-        raise np.linalg.LinAlgError("eigenvalues are not found")
-    return values, np.ascontiguousarray(rows.T)
-
-
-def non_negative(gram: Floats, moments: Floats) -> Floats:
-    """Return x ≥ 0 with the least xᵀGx − 2xᵀm, by Lawson and Hanson's active sets: least squares of G = AᵀA, m = Aᵀb.
-
-    Examples
-    --------
-    >>> non_negative(np.eye(2), np.array([1.0, -1.0]))
-    array([1., 0.])
-    """
-    x, free = np.zeros(len(gram)), np.zeros(len(gram), bool)
-    barred = np.zeros(len(gram), bool)  # of no use: they depend on those that are free
-    enough = _ROUNDING * float(np.abs(moments).max(initial=0.0))
-    for _ in range(10 * len(gram)):
-        slope = np.where(free | barred, -np.inf, moments - product(gram, x))
-        best = int(slope.argmax())
-        if not slope[best] > enough:
-            break
-        free[best] = True
-        while True:
-            at = np.flatnonzero(free)
-            try:
-                there = solve_positive(gram[np.ix_(at, at)], moments[at])
-            except np.linalg.LinAlgError:
-                there = x[at]
-                free[best], barred[best] = False, True
-                break
-            if (there > 0).all():
-                x[at] = there
-                break
-            # As far as the first that would become negative: that is held at 0 from now on.
-            outwards = there <= 0
-            lengths = x[at][outwards] / (x[at][outwards] - there[outwards])
-            x[at] += lengths.min() * (there - x[at])
-            x[at[outwards][lengths.argmin()]] = 0
-            free &= x > 0
-            if not free[best]:  # its first step led nowhere: rounding
-                barred[best] = True
-                break
-    return x
 
 
 def _map(function: int, numbers: npt.ArrayLike) -> Floats:

@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.kernels import library
+from qckm.kernels.library import fields as fields
 from qckm.kernels.threads import Tasks, share
-
-_POINTER, _INT64, _DOUBLE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 
 
 class Struct(ctypes.Structure):
@@ -23,12 +22,6 @@ class Struct(ctypes.Structure):
     def __init__(self, *values: float | npt.NDArray[Any]) -> None:
         self.held = [value for value in values if isinstance(value, np.ndarray)]
         super().__init__(*(value.ctypes.data if isinstance(value, np.ndarray) else value for value in values))
-
-
-def fields(**kinds: str) -> list[tuple[str, Any]]:
-    """Return the fields of a structure, several of a type in one word."""
-    types = {"integers": _INT64, "arrays": _POINTER, "numbers": _DOUBLE}
-    return [(name, types[kind.split("_")[0]]) for kind, names in kinds.items() for name in names.split()]
 
 
 class _Products(Struct):
@@ -65,7 +58,7 @@ def asked(name: str, *arguments: Any) -> bool:
         if isinstance(argument, Struct):
             _require_size(type(argument))
     pointers = (
-        _POINTER(argument.ctypes.data) if isinstance(argument, np.ndarray) else ctypes.byref(argument)
+        ctypes.c_void_p(argument.ctypes.data) if isinstance(argument, np.ndarray) else ctypes.byref(argument)
         for argument in arguments
     )
     said = _function(name)(*pointers)

@@ -13,48 +13,37 @@ import numpy.typing as npt
 from qckm.errors import QckmError
 
 _NAMES = ("qckm_core.so", "qckm_core.dylib", "qckm_core.dll")
-_POINTER, _INT64 = ctypes.c_void_p, ctypes.c_int64
+_POINTER, _INT64, _DOUBLE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 
 # The number types of rows, as core.h counts them.
 NUMBERS = {name: number for number, name in enumerate(("f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"))}
 # The contract between these structures and calls and the library: core.h's QCKM_ABI.
-ABI = 6
+ABI = 7
 # What the library returns where it is not 0, the number of a row, or something else that a function says (core.h).
 DONE, NO_MEMORY, REFUSED = -1, -2, -3
+
+
+def fields(**kinds: str) -> list[tuple[str, Any]]:
+    """Return the fields of a structure, several of a type in one word."""
+    types = {"integers": _INT64, "arrays": _POINTER, "numbers": _DOUBLE}
+    return [(name, types[kind.split("_")[0]]) for kind, names in kinds.items() for name in names.split()]
 
 
 class Spec(ctypes.Structure):
     """core.h's qckm_spec: what is measured."""
 
-    _fields_ = (
-        ("n", _INT64),
-        ("m", _INT64),
-        ("paired", _INT64),
-        ("kind", _INT64),
-        ("octaves", _INT64),
-        ("single", _INT64),
-        ("frequencies", _POINTER),
-        ("dither", _POINTER),
-        ("table", _POINTER),
-        ("inverse_steps", _POINTER),
-        ("origin_codes", _POINTER),
-        ("size", _INT64),
-        ("signs", _POINTER),
-        ("factors", _POINTER),
-        ("radii", _POINTER),
+    _fields_ = fields(
+        integers="n m paired kind octaves single",
+        arrays="frequencies dither table inverse_steps origin_codes",
+        integers_after="size",
+        arrays_after="signs factors radii",
     )
 
 
 class RowsAt(ctypes.Structure):
     """core.h's qckm_rows: rows anywhere in memory."""
 
-    _fields_ = (
-        ("data", _POINTER),
-        ("rows", _INT64),
-        ("row_bytes", _INT64),
-        ("feature_bytes", _INT64),
-        ("number", _INT64),
-    )
+    _fields_ = fields(arrays="data", integers="rows row_bytes feature_bytes number")
 
     @classmethod
     def of(cls, rows: npt.NDArray[Any]) -> RowsAt:
@@ -71,16 +60,7 @@ def native(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
 class Totals(ctypes.Structure):
     """core.h's qckm_summary: what a pass over rows found."""
 
-    _fields_ = (
-        ("total", _POINTER),
-        ("lower", _POINTER),
-        ("upper", _POINTER),
-        ("count", _INT64),
-        ("saturated", _INT64),
-        ("codes", _POINTER),
-        ("squares", _POINTER),
-        ("products", _POINTER),
-    )
+    _fields_ = fields(arrays="total lower upper", integers="count saturated", arrays_after="codes squares products")
 
 
 STRUCTURES = {"qckm_spec": Spec, "qckm_rows": RowsAt, "qckm_summary": Totals}

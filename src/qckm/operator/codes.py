@@ -11,12 +11,13 @@ import numpy.typing as npt
 from qckm.common.arrays import Array, Value
 from qckm.errors import OperatorError
 from qckm.kernels.reference import CODE_LIMIT, TURN
+from qckm.operator.octaves import are_octaves
 from qckm.operator.recipe import Recipe
 from qckm.operator.structured import StructuredCodes
 
 
 @dataclass(frozen=True, eq=False)
-class InlineCodes(Value):
+class Codes(Value):
     """Frequencies and dither.
 
     Parameters
@@ -24,10 +25,16 @@ class InlineCodes(Value):
     frequency_codes : ndarray of int16, shape (n, m), or StructuredCodes
     dither_codes : ndarray of int32, shape (m,)
         In 2**24ths of a turn.
+    octaves : int
+        At how many scales, a factor 2 apart, frequencies are measured: block j of them is 2**j times block 0.
+    recipe : Recipe, optional
+        What they were made from, where a file is to hold that in their place.
     """
 
     frequency_codes: npt.NDArray[np.int16] | StructuredCodes
     dither_codes: npt.NDArray[np.int32]
+    octaves: int = 1
+    recipe: Recipe | None = None
 
     def __post_init__(self) -> None:
         codes, dither = self.frequency_codes, self.dither_codes
@@ -38,8 +45,20 @@ class InlineCodes(Value):
         n, m = codes.shape
         if dither.shape != (m,):
             raise OperatorError(f"Expected dither ({m},) for frequencies ({n}, {m}), got {dither.shape}.")
+        # Kernels project the lowest octave alone, and shift.
+        if self.octaves != 1 and (isinstance(codes, StructuredCodes) or not are_octaves(codes, self.octaves)):
+            raise OperatorError(
+                f"Expected frequencies of {self.octaves} octaves, each exactly twice those of the last, got others."
+            )
+        if self.recipe is not None and self.recipe.octaves != self.octaves:
+            raise OperatorError(f"Expected the recipe's {self.recipe.octaves} octaves, got {self.octaves}.")
         for array in (codes, dither):
             array.setflags(write=False)
+
+    @classmethod
+    def made_from(cls, recipe: Recipe) -> Self:
+        """Make them from a recipe: the file of those that are many has the recipe, if reading it takes no gigabytes."""
+        return cls(recipe.frequencies(), recipe.dither(), recipe.octaves, recipe if recipe.is_small else None)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -56,15 +75,3 @@ class InlineCodes(Value):
         else:
             arrays = [(codes, "<i2"), *arrays]
         return b"".join(array.astype(kind).tobytes() for array, kind in arrays)
-
-
-@dataclass(frozen=True, eq=False)
-class RegeneratedCodes(InlineCodes):
-    """Frequencies and dither that a recipe makes: a file holds the recipe in their place."""
-
-    recipe: Recipe
-
-    @classmethod
-    def of(cls, recipe: Recipe) -> Self:
-        """Make them."""
-        return cls(recipe.frequencies(), recipe.dither(), recipe)

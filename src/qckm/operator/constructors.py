@@ -26,7 +26,7 @@ from qckm.operator.arguments import (
     per_frequency,
     require_lengths,
 )
-from qckm.operator.codes import InlineCodes
+from qckm.operator.codes import Codes
 from qckm.operator.frequency_count import choose_n_frequencies
 from qckm.operator.laws import Law, get_law
 from qckm.operator.operator import Operator
@@ -191,12 +191,14 @@ class ConstructedOperator(Operator):
         random_state: RandomStateLike = None,
         units: npt.ArrayLike | None = None,
         feature_names: Sequence[str] | None = None,
+        octaves: int = 1,
     ) -> Self:
         """Make an operator of frequencies of your own, (n, m) in radians a data unit, and dither `phases` in radians.
 
         The frequencies are rounded to 2π / (2**24 · step); `op.frequencies` gives back what is measured. Phases are
         drawn uniformly unless given, except that a pair of a pure tone (the exponential signature) needs none: 0.
-        `units` and `feature_names` are notes: the frequencies are those given, in data units.
+        `units` and `feature_names` are notes: the frequencies are those given, in data units. Several `octaves` are
+        blocks of frequencies, the lowest first, each exactly twice the one before.
 
         Examples
         --------
@@ -220,7 +222,7 @@ class ConstructedOperator(Operator):
             dither_codes = (np.rint(turns).astype(np.int64) % kernel.TURN).astype(np.int32)
         start = as_origin(origin, sizes)
         notes = (law, scale, as_units(units, n), as_names(feature_names, n))
-        return cls(InlineCodes(codes, dither_codes), sizes, start, signature, dither, *notes)
+        return cls(Codes(codes, dither_codes, as_count("octaves", octaves)), sizes, start, signature, dither, *notes)
 
     @classmethod
     def from_seed(

@@ -13,7 +13,7 @@ from qckm.common.arrays import Floats
 from qckm.errors import OperatorError
 from qckm.kernels.reference import CODE_LIMIT, TURN
 from qckm.operator.arguments import SMALLEST, power_of_two_below
-from qckm.operator.codes import InlineCodes, RegeneratedCodes
+from qckm.operator.codes import Codes
 from qckm.operator.laws import Law, draw_frequencies, draw_norms
 from qckm.operator.octaves import octave_codes, require_octaves, steps_for
 from qckm.operator.recipe import LEAST_STRUCTURED, Recipe
@@ -101,7 +101,7 @@ def draw_recipe(request: OperatorRequest, law: Law, arrangement: Arrangement, oc
     else:
         steps = request.usual_steps
     gains = _gains(steps / request.units / request.scale * (TURN / (2 * np.pi)))
-    codes = _made(Recipe(request.n, octaves * request.m, seed, degrees, gains, octaves, dithered))
+    codes = Codes.made_from(Recipe(request.n, octaves * request.m, seed, degrees, gains, octaves, dithered))
     clipped = (np.abs(np.asarray(codes.frequency_codes)) == CODE_LIMIT).any(axis=0).sum()
     if clipped > request.m // ONE_OF:
         raise OperatorError(f"{clipped} frequencies do not fit an int16: use smaller steps, or a larger scale.")
@@ -122,18 +122,12 @@ def _structured_recipe(request: OperatorRequest, degrees: int, dithered: bool, s
     if radius < LEAST_RADIUS:
         return None
     recipe = Recipe(request.n, request.m, seed, degrees, _gains(np.array([radius])), 1, dithered, factors)
-    return Drawn(_made(recipe), steps)
+    return Drawn(Codes.made_from(recipe), steps)
 
 
 def _gains(sizes: Floats) -> npt.NDArray[np.int64]:
     """Return sizes in 65536ths; those that fit no recipe are refused there."""
     return np.rint(np.minimum(65536.0 * sizes, 2.0**40)).astype(np.int64)
-
-
-def _made(recipe: Recipe) -> InlineCodes:
-    if recipe.is_small:
-        return RegeneratedCodes.of(recipe)
-    return InlineCodes(recipe.frequencies(), recipe.dither())
 
 
 def _require_dense(arrangement: Arrangement) -> None:
@@ -184,7 +178,7 @@ def _draw_dense(request: OperatorRequest, law: Law, rng: np.random.Generator) ->
     steps = _fitting_steps(omega, request)
     if (steps > request.usual_steps).any():
         omega /= np.maximum(1, (np.abs(omega) * steps[:, np.newaxis] / _HIGHEST).max(axis=0))
-    return Drawn(InlineCodes(code_frequencies(omega, steps), request.draw_dither(request.m, rng)), steps)
+    return Drawn(Codes(code_frequencies(omega, steps), request.draw_dither(request.m, rng)), steps)
 
 
 def _fitting_steps(omega: Floats, request: OperatorRequest) -> Floats:
@@ -213,7 +207,7 @@ def _draw_structured(request: OperatorRequest, law: Law, rng: np.random.Generato
     codes = draw_structured(request.m, norms, request.units, longer * usual, rng)
     if codes is None:
         return None
-    return Drawn(InlineCodes(codes, request.draw_dither(request.m, rng)), longer * usual)
+    return Drawn(Codes(codes, request.draw_dither(request.m, rng)), longer * usual)
 
 
 def _draw_octaves(request: OperatorRequest, law: Law, octaves: int, rng: np.random.Generator) -> Drawn:
@@ -222,4 +216,4 @@ def _draw_octaves(request: OperatorRequest, law: Law, octaves: int, rng: np.rand
     if request.steps is None:
         steps = steps_for(omega, steps, request.steps_up_to(np.inf), octaves)
     codes = octave_codes(omega, steps, octaves)
-    return Drawn(InlineCodes(codes, request.draw_dither(octaves * request.m, rng)), steps)
+    return Drawn(Codes(codes, request.draw_dither(octaves * request.m, rng), octaves), steps)

@@ -59,8 +59,17 @@ def require_octaves(omega: Floats, steps: Floats, octaves: int) -> None:
         )
 
 
+def are_octaves(codes: npt.NDArray[np.int16], octaves: int) -> bool:
+    """Whether codes (n, total) are those of so many octaves."""
+    m, rest = divmod(codes.shape[1], octaves) if 0 < octaves <= _MOST else (0, 1)
+    # In int32, as the double of an int16 may be none. One row mostly tells.
+    return not rest and all(
+        np.array_equal(some[:, m:], 2 * some[:, : codes.shape[1] - m].astype(np.int32)) for some in (codes[:1], codes)
+    )
+
+
 def count_octaves(codes: npt.NDArray[np.int16]) -> int:
-    """Return how many octaves codes (n, total) are made of; 1 if of none.
+    """Return how many octaves codes (n, total) seem to be made of, 1 if of none: those of files do not always say it.
 
     Examples
     --------
@@ -68,13 +77,8 @@ def count_octaves(codes: npt.NDArray[np.int16]) -> int:
     >>> count_octaves(np.array([[3, 5, 6, 10, 12, 20]], np.int16)), count_octaves(np.array([[3, 5, 6, 11]], np.int16))
     (3, 1)
     """
-    total = codes.shape[1]
-    for octaves in range(2, min(_MOST, total) + 1):
-        m, rest = divmod(total, octaves)
-        # In int32, as the double of an int16 may be none.
-        if not rest and codes.any() and np.array_equal(codes[:, m:], 2 * codes[:, :-m].astype(np.int32)):
-            return octaves
-    return 1
+    some = range(2, min(_MOST, codes.shape[1]) + 1) if codes.any() else ()
+    return next((octaves for octaves in some if are_octaves(codes, octaves)), 1)
 
 
 def _lowest(omega: Floats, steps: Floats, octaves: int) -> Floats:

@@ -13,8 +13,7 @@ from qckm.common.arrays import Array, Floats, Value, sha256
 from qckm.errors import OperatorError
 from qckm.kernels import reference as kernel
 from qckm.operator.arguments import as_names, as_origin, as_ranges, as_steps, as_units
-from qckm.operator.codes import InlineCodes
-from qckm.operator.octaves import count_octaves
+from qckm.operator.codes import Codes
 from qckm.operator.request import Dither
 from qckm.operator.signatures import Signature
 from qckm.operator.structured import StructuredCodes
@@ -26,8 +25,8 @@ class Operator(Value):
 
     Parameters
     ----------
-    codes : InlineCodes
-        Frequencies and dither.
+    codes : Codes
+        Frequencies and dither, and at how many scales they are.
     steps : ndarray of float64, shape (n,)
         What one unit of a code is worth, powers of two.
     origin : ndarray of float64, shape (n,)
@@ -48,7 +47,7 @@ class Operator(Value):
         row having been looked at (`from_ranges`). It is what a private sketch says of the rows' whereabouts.
     """
 
-    codes: InlineCodes
+    codes: Codes
     steps: Floats
     origin: Floats
     signature: Signature
@@ -117,14 +116,10 @@ class Operator(Value):
         """The length of a sketch, M: 2m paired, m single."""
         return self.n_frequencies * (2 if self.paired else 1)
 
-    @cached_property
+    @property
     def octaves(self) -> int:
-        """At how many scales, a factor 2 apart, the frequencies were drawn to be measured; read off the codes.
-
-        Frequencies of one's own are taken as they are: those that double may mean something else there.
-        """
-        codes = self.codes.frequency_codes
-        return 1 if isinstance(codes, StructuredCodes) or self.law == "custom" else count_octaves(codes)
+        """At how many scales, a factor 2 apart, the frequencies are measured."""
+        return self.codes.octaves
 
     def octave(self, j: int) -> Self:
         """Return the operator of one octave alone: 0 has the coarsest scale, octaves − 1 the finest.
@@ -146,7 +141,7 @@ class Operator(Value):
         frequencies = np.ascontiguousarray(self.frequency_codes[:, here])
         return replace(
             self,
-            codes=InlineCodes(frequencies, self.dither_codes[here].copy()),
+            codes=Codes(frequencies, self.dither_codes[here].copy()),
             scale=None if self.scale is None else self.scale * 2.0 ** (octaves - 1 - j),
         )
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats
 from qckm.kernels.reference import CODE_LIMIT, TURN
 from qckm.operator.arguments import as_steps, power_of_two_below
-from qckm.operator.codes import InlineCodes
+from qckm.operator.codes import Codes
 from qckm.operator.signatures import Signature
 
 Dither = Literal["paired", "single"]
@@ -24,7 +24,7 @@ STEPS_A_SCALE = 1024
 class Drawn(NamedTuple):
     """The integers of an operator, and what a unit of a row's code is worth, (n,)."""
 
-    codes: InlineCodes
+    codes: Codes
     steps: Floats
 
 

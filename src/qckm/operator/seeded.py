@@ -17,7 +17,7 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats
 from qckm.errors import OperatorError
 from qckm.kernels.reference import CODE_LIMIT, TURN
-from qckm.operator.codes import InlineCodes
+from qckm.operator.codes import Codes
 from qckm.operator.request import Drawn, OperatorRequest, needs_no_dither
 
 LAW = "seeded"
@@ -153,7 +153,7 @@ def draw_codes(request: OperatorRequest, seed: int | np.random.Generator) -> tup
     draws = draw(recipe.seed, request.n, request.m)
     undithered = needs_no_dither(request.signature, request.dither)
     dither_codes = np.zeros(request.m, np.int32) if undithered else draws.dither
-    return Drawn(InlineCodes(frequency_codes(recipe, draws.components), dither_codes), steps), recipe.law
+    return Drawn(Codes(frequency_codes(recipe, draws.components), dither_codes), steps), recipe.law
 
 
 def seed_of(law: str) -> int | None:

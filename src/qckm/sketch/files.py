@@ -12,22 +12,32 @@ from qckm.common import foreign_files
 from qckm.common.atomic import updating, write_atomically
 from qckm.errors import FileError, QckmError
 from qckm.sketch import old_files, operator_sections, sections
-from qckm.sketch.sections import MAGIC, START, VERSION, dumps
-from qckm.sketch.sketch import Sketch
-from qckm.sketch.sketch_operator import SketchOperator
+from qckm.sketch.sections import MAGIC, START, VERSION, dumps, dumps_sums
+from qckm.sketch.sketch import Sketch, SketchOperator
+from qckm.sketch.sums import Sums
 
-__all__ = ["dumps", "load", "loads", "may_be_of", "save", "sizes", "updating"]
+__all__ = ["dumps", "dumps_sums", "load", "loads", "loads_sums", "may_be_of", "save", "sizes", "updating"]
 
 
 def loads(data: bytes) -> Sketch:
     """Return the sketch of a file's bytes; raise `FileError` for anything that is not exactly one."""
-    read = sections.loads if version_of(data) == VERSION else old_files.loads
     try:
-        return read(data)
+        if version_of(data) != VERSION:
+            return old_files.loads(data)
+        return _sketch_of(sections.loads(data, SketchOperator))
     except FileError:
         raise
     except QckmError as error:
         raise error.within("The file's checksum is right, but what it holds is not valid", FileError) from error
+
+
+def loads_sums(data: bytes, operator: SketchOperator) -> Sketch:
+    """Return the sketch of what `dumps_sums` gives, and its operator."""
+    return _sketch_of(sections.loads_sums(data, operator))
+
+
+def _sketch_of(sums: Sums) -> Sketch:
+    return Sketch(**vars(sums))
 
 
 def may_be_of(data: bytes, operator: SketchOperator) -> bool:

@@ -19,13 +19,13 @@ from qckm.common.arrays import Array, sha256
 from qckm.errors import FileError
 from qckm.kernels.reference import ARITHMETIC, STRUCTURED_ARITHMETIC, TABLE_SIZE
 from qckm.operator import signatures
-from qckm.operator.codes import InlineCodes
+from qckm.operator.codes import Codes
 from qckm.operator.signatures import Signature
 from qckm.operator.structured import StructuredCodes, block_size, unpack_signs
 from qckm.sketch.column_sums import ColumnSums
 from qckm.sketch.ledger import Ledger
-from qckm.sketch.sketch import Sketch
-from qckm.sketch.sketch_operator import SketchOperator
+from qckm.sketch.operator_sections import octaves_that_seem
+from qckm.sketch.sketch import Sketch, SketchOperator
 
 PLAIN, EXTENDED = VERSIONS = (1, 2)
 PREAMBLE = struct.Struct("<8sII")  # magic, version, length of the header
@@ -200,7 +200,7 @@ def _build(header: dict[str, Any], arrays: dict[Any, Array]) -> Sketch:
     else:
         codes = arrays["frequency_codes"]
     operator = SketchOperator(
-        InlineCodes(codes, arrays["dither_codes"]),
+        Codes(codes, arrays["dither_codes"], octaves_that_seem(codes, header["law"])),
         arrays["steps"],
         arrays["origin"],
         signature,

@@ -8,7 +8,7 @@ once for all of them that are held.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -19,16 +19,16 @@ from qckm.common.arrays import Array, Floats, sha256
 from qckm.common.packed import Cursor, varint
 from qckm.errors import FileError
 from qckm.kernels.reference import TABLE_SIZE
-from qckm.operator import signatures
-from qckm.operator.codes import InlineCodes, RegeneratedCodes
+from qckm.operator import Operator, signatures
+from qckm.operator.codes import Codes
+from qckm.operator.octaves import count_octaves
 from qckm.operator.recipe import MOST_COMPONENTS, MOST_FEATURES, Recipe
 from qckm.operator.request import Dither
 from qckm.operator.signatures import Signature
 from qckm.operator.structured import StructuredCodes, block_size, unpack_signs
-from qckm.sketch.sketch_operator import SketchOperator
 
-INLINE, OPERATOR, RECIPE, NAMES, RANGES = b"I", b"O", b"R", b"n", b"r"
-TAGS = (INLINE, OPERATOR, RECIPE, NAMES, RANGES)
+INLINE, OPERATOR, RECIPE, NAMES, OCTAVES, RANGES = b"I", b"O", b"R", b"n", b"o", b"r"
+TAGS = (INLINE, OPERATOR, RECIPE, NAMES, OCTAVES, RANGES)
 _FINGERPRINT = 8  # bytes: they tell an operator that came out otherwise than its writer's
 _LARGEST = 1 << 48  # of n and m: keeps sizes far from overflow
 _FURTHEST = 1 << 60  # steps from 0 to an origin that is written as a whole number of them
@@ -41,17 +41,21 @@ _WORDS = (
 )  # fmt: skip
 _DITHERS: tuple[Dither, ...] = ("single", "paired")
 
-_held: WeakValueDictionary[bytes, SketchOperator] = WeakValueDictionary()
+OperatorType = TypeVar("OperatorType", bound=Operator)
+
+_held: WeakValueDictionary[bytes, Any] = WeakValueDictionary()
 
 
-def sections_of(operator: SketchOperator) -> dict[bytes, bytes]:
+def sections_of(operator: Operator) -> dict[bytes, bytes]:
     """Return the sections that an operator makes."""
     found = {OPERATOR: operator.short_fingerprint + _facts(operator)}
     codes = operator.codes
-    if isinstance(codes, RegeneratedCodes):
+    if codes.recipe is not None:
         found[RECIPE] = _recipe(codes.recipe)
     else:
         found[INLINE] = _inline(operator)
+        if codes.octaves != octaves_that_seem(codes.frequency_codes, operator.law):
+            found[OCTAVES] = varint(codes.octaves)
     if operator.feature_names is not None:
         found[NAMES] = b"".join(map(packed.text, operator.feature_names))
     if operator.ranges is not None:
@@ -59,23 +63,28 @@ def sections_of(operator: SketchOperator) -> dict[bytes, bytes]:
     return found
 
 
-def operator_of(sections: Mapping[bytes, memoryview]) -> SketchOperator:
-    """Return the operator of a file's sections, if they are as `sections_of` writes them."""
+def octaves_that_seem(codes: npt.NDArray[np.int16] | StructuredCodes, law: str) -> int:
+    """Return how many octaves inline frequencies have where a file does not say it, and no file did at first."""
+    return 1 if isinstance(codes, StructuredCodes) or law == "custom" else count_octaves(codes)
+
+
+def operator_of(sections: Mapping[bytes, memoryview], kind: type[OperatorType]) -> OperatorType:
+    """Return the operator, an object of that class, of a file's sections, if they are as `sections_of` writes them."""
     own = {tag: bytes(sections[tag]) for tag in TAGS if tag in sections}
     key = sha256(b"".join(tag + varint(len(content)) + content for tag, content in own.items())).digest()
-    found = _held.get(key)
+    found: OperatorType | None = _held.get(key)
     if found is None:
-        found = _held[key] = _made(own)
+        found = _held[key] = _made(own, kind)
     return found
 
 
-def may_be_of(sections: Mapping[bytes, memoryview], operator: SketchOperator) -> bool:
+def may_be_of(sections: Mapping[bytes, memoryview], operator: Operator) -> bool:
     """Return whether sections claim to be of an operator: by its fingerprint, and no larger than it."""
     own = operator.short_fingerprint + varint(operator.n_features) + varint(operator.n_frequencies)
     return bytes(sections.get(OPERATOR, b"")[: len(own)]) == own
 
 
-def _made(own: dict[bytes, bytes]) -> SketchOperator:
+def _made(own: dict[bytes, bytes], kind: type[OperatorType]) -> OperatorType:
     if OPERATOR not in own or (INLINE in own) == (RECIPE in own):
         raise FileError("Expected an operator, section O, and its frequencies, section I or R.")
     cursor = Cursor(own[OPERATOR])
@@ -83,7 +92,8 @@ def _made(own: dict[bytes, bytes]) -> SketchOperator:
     cursor.end()
     n, m = facts.shape
     cursor = Cursor(own[RECIPE] if RECIPE in own else own[INLINE])
-    codes = _read_recipe(cursor, n, m) if RECIPE in own else _read_inline(cursor, n, m)
+    octaves = Cursor(own[OCTAVES]).varint() if OCTAVES in own else None
+    codes = _read_recipe(cursor, n, m) if RECIPE in own else _read_inline(cursor, n, m, facts.law, octaves)
     cursor.end()
     names = ranges = None
     if NAMES in own:
@@ -94,7 +104,7 @@ def _made(own: dict[bytes, bytes]) -> SketchOperator:
         cursor = Cursor(own[RANGES])
         ranges = cursor.floats(n), cursor.floats(n)
         cursor.end()
-    operator = SketchOperator(codes, *facts[1:], names, ranges)
+    operator = kind(codes, *facts[1:], names, ranges)
     if operator.short_fingerprint != fingerprint:
         raise FileError("The operator's fingerprint does not match the file's: it was not written by qckm.")
     if sections_of(operator) != own:
@@ -115,7 +125,7 @@ class _Facts(NamedTuple):
     units: Floats
 
 
-def _facts(operator: SketchOperator) -> bytes:
+def _facts(operator: Operator) -> bytes:
     signature = operator.signature
     table = b"" if _is_built_in(signature) else signature.table.astype("<i2").tobytes()
     exponents = np.frexp(operator.steps)[1].astype(np.int64) - 1
@@ -136,7 +146,7 @@ def _facts(operator: SketchOperator) -> bytes:
     )
 
 
-def _origin(operator: SketchOperator) -> bytes:
+def _origin(operator: Operator) -> bytes:
     """Return the origin in steps; in data units where it is too far away for that."""
     steps = operator.origin / operator.steps
     if (np.abs(steps) < _FURTHEST).all():
@@ -158,7 +168,7 @@ def _read_facts(cursor: Cursor) -> _Facts:
     return _Facts((n, m), steps, origin, signature, _DITHERS[paired], law, scale or None, units)
 
 
-def _inline(operator: SketchOperator) -> bytes:
+def _inline(operator: Operator) -> bytes:
     codes = operator.frequency_codes
     dither = operator.dither_codes.astype("<i4").view(np.uint8).reshape(-1, 4)[:, :3]  # 24 bits each
     if isinstance(codes, StructuredCodes):
@@ -167,7 +177,7 @@ def _inline(operator: SketchOperator) -> bytes:
     return varint(_DENSE) + codes.astype("<i2").tobytes() + dither.tobytes()
 
 
-def _read_inline(cursor: Cursor, n: int, m: int) -> InlineCodes:
+def _read_inline(cursor: Cursor, n: int, m: int, law: str, octaves: int | None) -> Codes:
     codes: Array | StructuredCodes
     if cursor.varint() == _STRUCTURED:
         size = block_size(n)
@@ -176,7 +186,8 @@ def _read_inline(cursor: Cursor, n: int, m: int) -> InlineCodes:
     else:
         codes = cursor.array("<i2", n * m).reshape(n, m)
     three = cursor.array("u1", 3 * m).reshape(m, 3).astype(np.int32)
-    return InlineCodes(codes, three[:, 0] | three[:, 1] << 8 | three[:, 2] << 16)
+    octaves = octaves_that_seem(codes, law) if octaves is None else octaves
+    return Codes(codes, three[:, 0] | three[:, 1] << 8 | three[:, 2] << 16, octaves)
 
 
 def _recipe(recipe: Recipe) -> bytes:
@@ -193,7 +204,7 @@ def _recipe(recipe: Recipe) -> bytes:
     return b"".join(parts)
 
 
-def _read_recipe(cursor: Cursor, n: int, m: int) -> RegeneratedCodes:
+def _read_recipe(cursor: Cursor, n: int, m: int) -> Codes:
     kind, octaves, degrees = (cursor.varint() for _ in range(3))
     seed, structured = int.from_bytes(cursor.take(8), "little"), kind & 1 == _STRUCTURED
     if m * (1 if structured else n) > MOST_COMPONENTS or n > MOST_FEATURES:
@@ -207,7 +218,7 @@ def _read_recipe(cursor: Cursor, n: int, m: int) -> RegeneratedCodes:
             raise FileError("Expected factors of structured frequencies from 1 to 32768.")
         factors = wide.astype(np.int32)
     recipe = Recipe(n, m, seed, degrees, gains, octaves, kind >> 1 == 1, factors)
-    return RegeneratedCodes.of(recipe)
+    return Codes.made_from(recipe)
 
 
 def _as_int64(numbers: Array) -> npt.NDArray[np.int64]:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
 from qckm.common.arrays import Rows
-from qckm.sketch.sketch import Sketch
-from qckm.sketch.sketch_operator import SketchOperator, require_columns, sketch_batch
+from qckm.sketch.sketch import Sketch, SketchOperator, require_columns, sketch_batch
 from qckm.sources.engine_rows import engine_of
 from qckm.sources.opening import open_source
 from qckm.sources.rows import OnBad

@@ -17,12 +17,13 @@ from qckm.common import foreign_files, packed, wide
 from qckm.common.arrays import Array, Int64s, sha256
 from qckm.common.packed import Cursor, varint
 from qckm.errors import FileError
+from qckm.operator import Operator
 from qckm.sketch import bounds, operator_sections
 from qckm.sketch.column_sums import ColumnSums
 from qckm.sketch.ledger import Ledger
+from qckm.sketch.operator_sections import OperatorType
 from qckm.sketch.parts import Parts
-from qckm.sketch.sketch import Sketch
-from qckm.sketch.sketch_operator import SketchOperator
+from qckm.sketch.sums import Sums
 
 MAGIC, VERSION = foreign_files.SKETCH, 3
 START = struct.Struct("<8sI")  # magic, version: the same in every version
@@ -38,6 +39,7 @@ _CALLED = {
     BOUNDS: "bounds",
     COLUMNS: "column sums",
     operator_sections.NAMES: "column names",
+    operator_sections.OCTAVES: "octaves",
     PARTS: "parts",
     PRODUCTS: "products of columns",
     operator_sections.RANGES: "ranges",
@@ -49,13 +51,13 @@ _INTEGERS, _REALS = range(2)
 _MOST_BYTES = 1 << 28
 
 
-def dumps(sketch: Sketch) -> bytes:
+def dumps(sketch: Sums) -> bytes:
     """Return the bytes of a sketch file; equal sketches with equal notes give equal bytes.
 
     Examples
     --------
     >>> import numpy as np, qckm
-    >>> op = qckm.SketchOperator.draw(n_features=2, n_frequencies=8, scale=1.0, random_state=0)
+    >>> op = qckm.Operator.draw(n_features=2, n_frequencies=8, scale=1.0, random_state=0)
     >>> sketch = op.sketch(np.eye(2))
     >>> qckm.files.loads(dumps(sketch)) == sketch
     True
@@ -63,33 +65,33 @@ def dumps(sketch: Sketch) -> bytes:
     return _written(sketch, operator_sections.sections_of(sketch.operator))
 
 
-def dumps_sums(sketch: Sketch) -> bytes:
+def dumps_sums(sketch: Sums) -> bytes:
     """Return a sketch without its operator, for whoever has that: what partial sums travel as, and are kept as."""
     return _written(sketch, {})
 
 
-def _written(sketch: Sketch, sections: dict[bytes, bytes]) -> bytes:
+def _written(sketch: Sums, sections: dict[bytes, bytes]) -> bytes:
     sketch.require_consistent()  # what is written can be read
     found = sections | _sections_of(sketch)
     body = START.pack(MAGIC, VERSION) + b"".join(tag + varint(len(found[tag])) + found[tag] for tag in sorted(found))
     return body + sha256(body).digest()[:CHECKSUM]
 
 
-def loads(data: bytes) -> Sketch:
-    """Return the sketch of a file's bytes, if they are those that `dumps` gives."""
+def loads(data: bytes, kind: type[OperatorType]) -> Sums:
+    """Return what a file's bytes hold, if they are those that `dumps` gives, with an operator of that class."""
     found = split(data)
-    return _sketch_of(found, operator_sections.operator_of(found), data)
+    return _sums_of(found, operator_sections.operator_of(found, kind), data)
 
 
-def loads_sums(data: bytes, operator: SketchOperator) -> Sketch:
-    """Return the sketch of what `dumps_sums` gives, and its operator."""
+def loads_sums(data: bytes, operator: Operator) -> Sums:
+    """Return what `dumps_sums` was given, with its operator."""
     found = split(data)
     if not found.keys() <= set(_OWN):
         raise FileError("Expected sums without an operator, got a sketch file.")
-    return _sketch_of(found, operator, data)
+    return _sums_of(found, operator, data)
 
 
-def _sketch_of(found: Mapping[bytes, memoryview], operator: SketchOperator, data: bytes) -> Sketch:
+def _sums_of(found: Mapping[bytes, memoryview], operator: Operator, data: bytes) -> Sums:
     if 8 * operator.n_measurements > max(_MOST_BYTES, 64 * len(data)):
         raise FileError(
             f"Expected an operator of fewer than {operator.n_measurements} measurements in {len(data)} bytes."
@@ -103,12 +105,12 @@ def _sketch_of(found: Mapping[bytes, memoryview], operator: SketchOperator, data
         ends = bounds.loads(Cursor(found[BOUNDS]), operator)
     column_sums = _read_columns(found, operator.n_features)
     parts = Parts.loads(Cursor(found[PARTS])) if PARTS in found else Parts()
-    sketch = Sketch(operator, bounds=ends, ledger=ledger, column_sums=column_sums, parts=parts, **numbers)
-    sketch.require_consistent()
-    written = _sections_of(sketch)
+    sums = Sums(operator, bounds=ends, ledger=ledger, column_sums=column_sums, parts=parts, **numbers)
+    sums.require_consistent()
+    written = _sections_of(sums)
     if any(found.get(tag) != written.get(tag) for tag in _OWN):
         raise FileError("The sums are not written as the format says.")
-    return sketch
+    return sums
 
 
 def sizes(data: bytes) -> dict[str, int]:
@@ -138,7 +140,7 @@ def split(data: bytes) -> dict[bytes, memoryview]:
     return found
 
 
-def _sections_of(sketch: Sketch) -> dict[bytes, bytes]:
+def _sections_of(sketch: Sums) -> dict[bytes, bytes]:
     """Return the sections of what is not the operator's; those that would hold nothing are left out."""
     notes = (sketch.count, sketch.saturated, sketch.weighted)
     if sketch.exact:
@@ -161,17 +163,17 @@ def _sections_of(sketch: Sketch) -> dict[bytes, bytes]:
     return {tag: content for tag, content in found.items() if content}
 
 
-def _are_bits(operator: SketchOperator, ledger: Ledger | None) -> bool:
+def _are_bits(operator: Operator, ledger: Ledger | None) -> bool:
     """Whether a sum is one of +1 and −1 only, without noise: it is odd where the count is."""
     return operator.signature.is_one_bit and ledger is None
 
 
-def _halved(sketch: Sketch) -> Array:
+def _halved(sketch: Sums) -> Array:
     """Return the sums as they are written: of bits, half of what they are above 0 or 1."""
     return (sketch.total - sketch.count % 2) // 2 if _are_bits(sketch.operator, sketch.ledger) else sketch.total
 
 
-def _read_sums(cursor: Cursor, operator: SketchOperator, ledger: Ledger | None) -> dict[str, Any]:
+def _read_sums(cursor: Cursor, operator: Operator, ledger: Ledger | None) -> dict[str, Any]:
     """Return the fields of a sketch that its section of sums holds."""
     kind, skipped = cursor.varint(), cursor.varint()
     count: float

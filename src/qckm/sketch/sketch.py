@@ -1,36 +1,66 @@
-"""Sketch: the sum. One pass, merge by `+`, forget by `-`, any order, any machine."""
+"""Sketch and SketchOperator: the sum, and what makes one of rows. One pass, merge by `+`, forget by `-`, any order."""
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common.arrays import Floats, Value
+from qckm import export
+from qckm.common.arrays import Rows, Weights
 from qckm.common.atomic import write_atomically
 from qckm.common.text import facts_as_html
-from qckm.errors import DecodeError, MergeError, SketchError
+from qckm.errors import MergeError, OperatorError, QckmError, RowsError, SketchError, SourceError
+from qckm.kernels.placement import current_gpu, is_on_gpu, parse_device
+from qckm.kernels.portable import Measurement, PortableSketcher, Summary
+from qckm.kernels.sketcher import Sketcher, count_bits, make_sketcher
+from qckm.kernels.threads import as_jobs
+from qckm.operator import ConstructedOperator
+from qckm.operator.request import Dither
 from qckm.sketch import bounds as ends
+from qckm.sketch import sections
 from qckm.sketch.column_sums import ColumnSums, add_known, know_different, subtract_known
 from qckm.sketch.ledger import Ledger
 from qckm.sketch.parts import NO_PARTS, Parts
+from qckm.sketch.sums import Sums
+from qckm.sources.engine_rows import engine_of, open_held
+from qckm.sources.rows import (
+    OnBad,
+    as_rows,
+    as_weights,
+    is_whole,
+    raise_not_finite,
+    require_names,
+    require_on_bad,
+    with_columns,
+)
+from qckm.sources.source import BATCH_BYTES, Batch, Source, is_read_in_batches, prefetch
 
 if TYPE_CHECKING:
-    from qckm.sketch.sketch_operator import SketchOperator
+    from qckm.kernels.cuda.gpu_sketcher import GpuSketcher
 
-# What the rounding of real weights may add to a sum, as a share of the greatest it can be.
-_ROUNDING = 1e-9
+
+log = logging.getLogger(__name__)
 # Of real weights, a difference below this share of what it was taken from has lost all but a few digits to rounding.
 _NOTHING = 1e-12
-# The greatest sum of real weights: so many times 32767 is still a float64.
-_MOST_WEIGHT = 1e300
+# How rows choose an operator is known to a room above (planning/), which `qckm` itself registers.
+_planners: list[Callable[..., SketchOperator]] = []
+
+
+def register_planner(planner: Callable[..., SketchOperator]) -> None:
+    """Say who draws operators from a pilot: what takes the parameters of `SketchOperator.from_pilot`."""
+    _planners[:] = [planner]
 
 
 @dataclass(frozen=True, eq=False)
-class Sketch(Value):
+class Sketch(Sums):
     """The sum of the contributions of some rows, with what has to be known of them. Immutable; made by an operator.
 
     Parameters
@@ -72,94 +102,18 @@ class Sketch(Value):
     """
 
     operator: SketchOperator
-    total: npt.NDArray[np.int64] | Floats
-    count: int | float
-    saturated: int | float
-    bounds: tuple[Floats, Floats]
-    skipped: int = 0
-    weighted: int | float = 0
-    ledger: Ledger | None = None
-    column_sums: ColumnSums | None = None
-    parts: Parts = NO_PARTS
-
-    def __post_init__(self) -> None:
-        if self.total.dtype not in (np.int64, np.float64):
-            raise SketchError(f"Expected a sum of int64 or float64, got {self.total.dtype}.")
-        kind = int if self.exact else float  # NumPy's own integers would wrap
-        object.__setattr__(self, "count", kind(self.count))
-        object.__setattr__(self, "saturated", kind(self.saturated))
-        object.__setattr__(self, "weighted", kind(self.weighted))
-        self._require_room()
-        for array in (self.total, *self.bounds):
-            array.setflags(write=False)
-
-    def _require_room(self) -> None:
-        """Refuse a sum of more rows than its numbers hold: integers would wrap, in silence, floats become infinite."""
-        most = (2**63 - 1) // self.operator.signature.full_scale
-        if self.exact and self.count > most:
-            raise SketchError(
-                f"Expected at most {most} rows, as weights count them, got {self.count}: sums would not fit 64 bits. "
-                "Divide all weights by a number that they have in common, or use real-valued ones."
-            )
-        if not self.count <= _MOST_WEIGHT:
-            raise SketchError(
-                f"Expected weights of a sum up to {_MOST_WEIGHT}, got {self.count}: divide them by their sum."
-            )
 
     @classmethod
     def zero(cls, operator: SketchOperator) -> Sketch:
         """Return the sketch of no rows."""
         return cls(operator, np.zeros(operator.n_measurements, np.int64), 0, 0, ends.of_no_rows(operator.n_features))
 
-    @property
-    def exact(self) -> bool:
-        """Whether the sum is one of integers: then `+` and `-` are exact, in any order."""
-        return self.total.dtype == np.int64
-
-    @property
-    def private(self) -> bool:
-        """Whether noise hides every single row: the sums are no longer those of the rows, but may be published."""
-        return self.ledger is not None
-
-    @property
-    def coded_bounds(self) -> tuple[Floats, Floats]:
-        """The bounds of what was measured: those seen, within `operator.reach`, where clipped rows were put.
-
-        Those that are not known are 32 standard deviations from the mean, where that is known, within the operator's
-        public ranges, where it has some, and its reach.
-        """
-        if not self.count:
-            return self.bounds
-        return ends.within_reach(self.bounds, self.operator, self.count, self.column_means, self.column_variances)
-
-    @property
-    def column_means(self) -> Floats | None:
-        """The mean of each column over all rows, (n,), exactly, as rows were coded; None where it is not known."""
-        return None if self.column_sums is None else self.column_sums.means(self.operator, int(self.count))
-
-    @property
-    def column_variances(self) -> Floats | None:
-        """The variance of each column over all rows, (n,), as NumPy's `var` gives it; None where it is not known."""
-        return None if self.column_sums is None else self.column_sums.variances(self.operator, int(self.count))
-
-    @property
-    def column_covariances(self) -> Floats | None:
-        """The covariances of the columns over all rows, (n, n), as NumPy's `cov` gives them with `ddof=0`.
-
-        None where they are not known: of more than 64 columns, and where `column_sums` are not.
-        """
-        return None if self.column_sums is None else self.column_sums.covariances(self.operator, int(self.count))
-
-    @property
-    def column_correlations(self) -> Floats | None:
-        """The correlations of the columns over all rows, (n, n), NaN with constant columns; None as covariances are."""
-        covariances = self.column_covariances
-        if covariances is None:
-            return None
-        deviations = np.sqrt(np.diag(covariances))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            correlations: Floats = covariances / np.multiply.outer(deviations, deviations)
-        return correlations
+    @classmethod
+    def of(cls, operator: SketchOperator, found: Summary, weighted: bool) -> Sketch:
+        """Return the sketch of what a pass over rows found, whether or not whole numbers said how often they count."""
+        bounds, weight = (found.lower, found.upper), found.count if weighted else 0
+        sums = ColumnSums.of(found) if found.count else None
+        return cls(operator, found.total, found.count, found.saturated, bounds, weighted=weight, column_sums=sums)
 
     def without_column_sums(self) -> Sketch:
         """Return the same sketch without the sums of its columns and of their products."""
@@ -187,75 +141,6 @@ class Sketch(Value):
     def without_parts(self) -> Sketch:
         """Return the same sketch without the names of its parts: nothing is checked then."""
         return replace(self, parts=NO_PARTS)
-
-    def require_consistent(self) -> None:
-        """Refuse a sum that no rows have: nothing right can be decoded from it, and no file of it would be read."""
-        (lower, upper), greatest = self.bounds, self.operator.signature.full_scale * self.count
-        size, shape = greatest if self.exact else greatest * (1 + _ROUNDING), (self.operator.n_measurements,)
-        if self.total.shape != shape or lower.shape != upper.shape or lower.shape != (self.operator.n_features,):
-            raise SketchError(
-                f"Expected a sum {shape} and bounds ({self.operator.n_features},), got {self.total.shape}."
-            )
-        if not np.isfinite(self.total).all():
-            raise SketchError("Expected sums that are numbers, got NaN or infinity.")
-        if self.ledger is not None:
-            self._require_private(lower, upper)
-            return
-        # The sum of the bits of so many rows has the parity of their number.
-        odd = self.exact and self.operator.signature.is_one_bit and (np.mod(self.total + self.count, 2) != 0).any()
-        if (
-            not 0 <= self.saturated <= self.count
-            or not 0 <= self.weighted <= self.count
-            or self.skipped < 0
-            or (self.count == 0) != ((lower > upper) | (lower == np.inf) | (upper == -np.inf)).any()
-            or (self.total > size).any()
-            or (self.total < -size).any()  # not by abs(): of the least int64 it is negative
-            or odd
-        ):
-            raise SketchError("The sum, the count and the bounds contradict each other: no rows have this sketch.")
-        if self.column_sums is not None and not (
-            self.exact and self.count and self.column_sums.are_possible(int(self.count), self.operator.n_features)
-        ):
-            raise SketchError("The count and the sums of the columns contradict each other: no rows have this sketch.")
-
-    def _require_private(self, lower: Floats, upper: Floats) -> None:
-        """Refuse what a release never gives: notes that depend on rows, or sums that are no integers."""
-        if (
-            not self.exact
-            or self.count < 1
-            or self.saturated
-            or self.skipped
-            or self.weighted
-            or not (lower <= upper).all()
-            or self.column_sums
-            or self.parts
-        ):
-            raise SketchError("Expected of a private sketch integers, a count >= 1, public ranges and no other notes.")
-
-    def values(self) -> Floats:
-        """Return z = sum / count, (M,), each in [−1, 1], apart from the noise of a private sketch."""
-        if not self.count > 0:
-            raise DecodeError("A sketch of no rows has no values: sketch some rows first.")
-        z: Floats = self.total / (self.operator.signature.full_scale * self.count)
-        return z
-
-    def sampling_noise(self) -> float:
-        """Return E‖z − E z‖²: how far the sketch of so many rows is from that of endlessly many, squared.
-
-        Each measurement has the mean square of the signature, as the dither sees it, less the square of its mean. A
-        model whose distance from the sketch is no more than this explains all there is to explain. The noise of a
-        private sketch is added to it.
-        """
-        mean_square, added = 2 * (np.abs(self.operator.signature.harmonics[1:]) ** 2).sum(), self.noise_variance
-        squares = np.maximum(self.values() ** 2 - added, 0)
-        return float(np.maximum(mean_square - squares, 0).sum() / self.count) + added * self.operator.n_measurements
-
-    @property
-    def noise_variance(self) -> float:
-        """The variance of the noise that was added to each of `values()`: 0 unless the sketch is private."""
-        if self.ledger is None:
-            return 0.0
-        return self.ledger.sum_variance / (self.operator.signature.full_scale * max(self.count, 1)) ** 2
 
     def octave(self, j: int) -> Sketch:
         """Return the sketch of one octave alone, exactly what its operator, `operator.octave(j)`, makes of the rows."""
@@ -380,6 +265,319 @@ class Sketch(Value):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .qckm file, whole or not at all; `qckm.load` reads it back."""
-        from qckm.sketch.sections import dumps  # which knows sketches
+        write_atomically(path, sections.dumps(self))
 
-        write_atomically(path, dumps(self))
+
+class SketchOperator(ConstructedOperator):
+    """What is measured of a row, and the sums of it.
+
+    Build one with `from_pilot`, `draw`, `from_ranges`, `from_frequencies` or `from_seed`. Two operators are equal when
+    they measure the same, as their fingerprints say, and decode alike: units and octaves are the same, too. Then, and
+    only then, their sketches may be added. The parameters are those of `Operator`, which users seldom see: integer
+    codes of frequencies and dither, steps, origin, signature, notes.
+
+    Examples
+    --------
+    >>> import numpy as np, qckm
+    >>> op = qckm.SketchOperator.draw(n_features=2, n_frequencies=50, scale=1.0, random_state=0)
+    >>> X = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> sketch = op.sketch(X)
+    >>> sketch.count, sketch.values().shape
+    (1000, (100,))
+    >>> op.pool(op.encode(X)) == sketch  # the bits of a sensor give the same sketch
+    True
+    """
+
+    @classmethod
+    def from_pilot(
+        cls,
+        X: object,
+        n_clusters: int,
+        standardize: bool = False,
+        n_frequencies: int | None = None,
+        law: Any = "auto",
+        signature: Any = "one-bit",
+        dither: Dither = "paired",
+        octaves: int = 1,
+        columns: Sequence[str | int] | None = None,
+        random_state: Any = None,
+    ) -> SketchOperator:
+        """Draw an operator that suits some rows: a few thousand are looked at, and none is kept.
+
+        This is what `qckm operator` does: with the same rows and seed it draws the same operator.
+
+        Parameters
+        ----------
+        X : array-like of shape (rows, n)
+            Rows like those to come, wherever they are: whatever `sketch` takes.
+        n_clusters : int
+            K, for the scale and the number of frequencies. The sketches can be decoded with another K, too.
+        standardize : bool, default False
+            Whether each column counts in its own standard deviation.
+        n_frequencies : int, optional
+            m; 20nK by default: no rows are decoded with.
+        law, signature, dither, octaves, random_state
+            As those of `draw`. The scale of several octaves is the middle one.
+        columns : sequence of str or int, optional
+            The columns to measure, by name or position; all by default.
+
+        Returns
+        -------
+        SketchOperator
+            With a `RemarkWarning` where a column numbers or names rows, or outweighs all others.
+
+        Examples
+        --------
+        >>> import numpy as np, qckm
+        >>> X = np.random.default_rng(0).normal(size=(1000, 2)) * [1, 1000]
+        >>> op = qckm.SketchOperator.from_pilot(X, n_clusters=3, standardize=True, random_state=0)
+        >>> op.units.round(-1).tolist(), op.sketch(X).count
+        ([0.0, 980.0], 1000)
+        """
+        (plan,) = _planners
+        return plan(X, n_clusters, standardize, n_frequencies, law, signature, dither, octaves, columns, random_state)
+
+    def empty(self) -> Sketch:
+        """Return the sketch of no rows, where every sum starts; its file is how an operator travels."""
+        return Sketch.zero(self)
+
+    def sketch(
+        self,
+        X: object,
+        sample_weight: object = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
+        part: str | None = None,
+        columns: Sequence[str | int] | None = None,
+        on_bad: OnBad = "error",
+    ) -> Sketch:
+        """Sketch rows X: (rows, n): the sum of their contributions, in one pass, a bounded number of rows at a time.
+
+        Parameters
+        ----------
+        X : array-like of shape (rows, n)
+            NumPy (memmaps too), pandas, polars, pyarrow; float32, float64 or integers. Paths, polars lazy frames,
+            DuckDB relations, Arrow datasets and readers, and what `qckm.open_source` gives are read in batches. Dask
+            arrays, data frames and bags, Spark DataFrames and Ray datasets are sketched where they are, and so are
+            arrays on a GPU: CuPy, PyTorch, JAX, cuDF.
+        sample_weight : array-like of shape (rows,), optional
+            Whole numbers count a row that often, exactly; other weights make the sum a float64 one, and slower. Rows
+            that are read in batches count once each.
+        n_jobs : int, optional
+            How many threads; −1 for all cores. None, too, is all cores, but no more than OMP_NUM_THREADS or
+            threadpoolctl allow. The result does not depend on it.
+        device : {"auto", "cpu", "cuda", "cuda:1", …}, optional
+            Where rows of this process are sketched: "cuda" copies them to a GPU. Rows with real weights are always
+            summed by the CPU. The result does not depend on it.
+        part : str, optional
+            A name for these rows, such as "berlin/2026-11-16". A sum knows its parts: none is added twice, and none is
+            taken out that is not there.
+        columns : sequence of str or int, optional
+            The columns to sketch, by name or position; by default those that the operator knows, or all.
+        on_bad : {"error", "skip"}
+            What to do with rows that hold a null, a NaN or an infinity: refuse, naming row and column, or leave them
+            out and count them in `skipped`.
+
+        Returns
+        -------
+        Sketch
+        """
+        require_on_bad(on_bad)
+        if part is not None:
+            return self.sketch(X, sample_weight, n_jobs, device, None, columns, on_bad).as_part(part)
+        gpu = current_gpu() if device is None else parse_device(device)
+        if engine_of(X):
+            held: Sketch = open_held(X, columns, self.feature_names, sample_weight).sketch(
+                self, on_bad, as_jobs(n_jobs)
+            )
+            return held
+        if is_read_in_batches(X):
+            if sample_weight is not None:
+                raise RowsError(
+                    f"Expected rows in memory beside sample_weight, got {type(X).__name__}: rows that are read in "
+                    "batches count once each."
+                )
+            return self._sketch_source(self._opened(X, columns), on_bad, n_jobs, device)
+        X = with_columns(X, columns, self.feature_names)
+        require_names(X, self.feature_names)
+        rows = as_rows(X, self.n_features)
+        weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
+        if is_whole(weights):
+            sketcher = self.sketcher if gpu is None else self.sketcher_on(gpu)
+            found = sketcher.sum(rows, weights, as_jobs(n_jobs))
+        else:
+            # Sums of floats depend on their order, which here depends on nothing.
+            found = PortableSketcher(self.measurement).sum(rows, weights)
+        if found.bad_row is not None:
+            if on_bad == "skip":
+                return self._sketch_finite(rows, weights, n_jobs, device)
+            raise_not_finite(rows[found.bad_row :][:1], found.bad_row)
+        return Sketch.of(self, found, weights is not None and weights.dtype == np.int64)
+
+    def _sketch_finite(self, rows: Rows, weights: Weights | None, n_jobs: int | None, device: str | None) -> Sketch:
+        """Sketch those of some rows that are finite, and count the others: a block at a time, as each is copied."""
+        total = self.empty()
+        height = max(1, BATCH_BYTES // (8 * self.n_features))
+        for start in range(0, len(rows), height):
+            block = rows[start : start + height]
+            good = np.isfinite(block).all(axis=1)
+            heavy = None if weights is None else weights[start : start + height][good]
+            total += replace(self.sketch(block[good], heavy, n_jobs, device), skipped=int((~good).sum()))
+        return total
+
+    def _opened(self, data: object, columns: Sequence[str | int] | None) -> Source:
+        from qckm.sources.opening import open_source  # it needs pyarrow, which takes its time
+
+        if not isinstance(data, Source):
+            return open_source(data, columns, usual=self.feature_names)
+        if columns is not None:
+            raise SourceError("Expected columns where the data are opened, qckm.open_source(data, columns), not here.")
+        return data
+
+    def _sketch_source(self, source: Source, on_bad: OnBad, n_jobs: int | None, device: str | None) -> Sketch:
+        require_columns(self, source)
+        total = self.empty()
+        with closing(prefetch(source.batches())) as batches:
+            for batch in batches:
+                if batch is not None:
+                    total += sketch_batch(self, batch, on_bad, None, n_jobs, device)
+        source.require_unchanged()
+        log.info("sketched %d rows of %d tables, skipped %d", total.count, len(source.tables), total.skipped)
+        return total
+
+    def encode(self, X: object, n_jobs: int | None = None) -> npt.NDArray[np.uint8]:
+        """Encode rows X: (rows, n) as a sensor would: M bits per row, packed as uint8 (rows, ceil(M / 8)).
+
+        Little bit first within a byte, 1 standing for a contribution of −1; bits beyond M are 0. Of rows on a GPU, the
+        bits are a CuPy array there.
+        """
+        self._require_one_bit("encode")
+        if is_on_gpu(X):
+            there: npt.NDArray[np.uint8] = open_held(X).encode(self)
+            return there
+        X = with_columns(X, None, self.feature_names)
+        require_names(X, self.feature_names)
+        rows = as_rows(X, self.n_features)
+        bits = np.empty((len(rows), -(-self.n_measurements // 8)), np.uint8)
+        bad_row = self.sketcher.encode(rows, bits, as_jobs(n_jobs))
+        if bad_row is not None:
+            raise_not_finite(rows[bad_row:][:1], bad_row)
+        return bits
+
+    def pool(self, bits: npt.ArrayLike, n_jobs: int | None = None) -> Sketch:
+        """Sum the bits of rows, as `encode` packs them, to the sketch that the rows themselves would give.
+
+        Bits say nothing of bounds, clipping or the sums of columns: the sketch knows none of them.
+        """
+        self._require_one_bit("pool")
+        there = open_held(bits) if is_on_gpu(bits) else None
+        packed = np.asarray(bits) if there is None else there.array
+        width = -(-self.n_measurements // 8)
+        if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != width:
+            raise RowsError(f"Expected bits as uint8 of shape (rows, {width}), got {packed.dtype} {packed.shape}.")
+        ones = count_bits(packed, as_jobs(n_jobs)) if there is None else there.count_bits()
+        spare = ones[self.n_measurements :]
+        if spare.any():
+            raise RowsError(
+                f"Expected the last {len(spare)} bit(s) of a row to be 0, got a 1: bits of another operator?"
+            )
+        total = len(packed) - 2 * ones[: self.n_measurements]
+        return Sketch(self, total, len(packed), 0, ends.unknown(self.n_features)) if len(packed) else self.empty()
+
+    export_c = export.export_c
+
+    @property
+    def measurement(self) -> Measurement:
+        """What kernels know of the operator."""
+        return Measurement(
+            self.frequency_codes,
+            self.dither_codes,
+            self.steps,
+            self.origin,
+            self.signature.table,
+            self.paired,
+            self.octaves,
+        )
+
+    @cached_property
+    def sketcher(self) -> Sketcher:
+        """What sketches rows in this process."""
+        return make_sketcher(self.measurement)
+
+    @cached_property
+    def _gpu_sketchers(self) -> dict[int, GpuSketcher]:
+        return {}
+
+    def sketcher_on(self, gpu: int) -> GpuSketcher:
+        """Return what sketches on a GPU, made when it is first asked for."""
+        if gpu not in self._gpu_sketchers:
+            from qckm.kernels.cuda.gpu_sketcher import GpuSketcher
+
+            self._gpu_sketchers[gpu] = GpuSketcher(self.measurement, gpu)
+        return self._gpu_sketchers[gpu]
+
+    def _require_one_bit(self, verb: str) -> None:
+        if not self.signature.is_one_bit:
+            raise OperatorError(
+                f"Only the contributions of a one-bit signature are bits: cannot {verb} with {self.signature.name!r}. "
+                "Use sketch, or draw the operator with signature='one-bit'."
+            )
+
+
+def sketch_batches(operator: SketchOperator, batches: Iterable[object]) -> Sketch:
+    """Sketch any iterable of batches: arrays, Arrow record batches, data frames. Only one is held at a time.
+
+    Parameters
+    ----------
+    operator : SketchOperator
+    batches : iterable of array-like of shape (rows, n)
+        Batches may be of any sizes, also empty; they do not change the result.
+
+    Returns
+    -------
+    Sketch
+
+    Examples
+    --------
+    >>> import numpy as np, qckm
+    >>> op = qckm.SketchOperator.draw(n_features=2, n_frequencies=20, scale=1.0, random_state=0)
+    >>> stream = (np.random.default_rng(i).normal(size=(100, 2)) for i in range(5))
+    >>> qckm.sketch_batches(op, stream).count
+    500
+    """
+    total = operator.empty()
+    for number, batch in enumerate(batches):
+        try:
+            total += operator.sketch(batch)
+        except QckmError as error:
+            raise error.within(f"Batch {number}") from error
+    return total
+
+
+def sketch_batch(
+    operator: SketchOperator,
+    batch: Batch,
+    on_bad: OnBad,
+    weights: Weights | None = None,
+    n_jobs: int | None = None,
+    device: str | None = None,
+) -> Sketch:
+    """Sketch one batch; a bad row is named by its file and place there."""
+    try:
+        return operator.sketch(batch.rows, weights, n_jobs, device, on_bad=on_bad)
+    except RowsError:
+        batch.require_finite()
+        raise
+
+
+def require_columns(operator: SketchOperator, source: Source) -> None:
+    """Refuse a source whose columns are not the operator's."""
+    names, expected = source.feature_names, operator.feature_names
+    if source.n_features != operator.n_features or (names and expected and names != expected):
+        wanted = f"{operator.n_features} columns" + (f" ({', '.join(expected[:12])})" if expected else "")
+        raise SourceError(
+            f"{source.tables[0].label}: expected {wanted}, as the operator has, got {source.n_features} "
+            f"({', '.join(source.selection.names[:12])}). Choose them with columns=[…].",
+            "columns",
+            **({"columns": ",".join(expected)} if expected else {}),
+        )

@@ -9,7 +9,7 @@ from qckm.cli.console import Console, console_options
 from qckm.cli.outputs import writing
 from qckm.cli.paths import OneFile, Output
 from qckm.planning.plan import Plan
-from qckm.sketch.sketch_operator import require_columns
+from qckm.sketch.sketch import require_columns
 from qckm.sources.rows import OnBad
 from qckm.sources.text import TextFormat
 

@@ -30,7 +30,7 @@ from qckm.decoding.search.search import LONG, Search
 from qckm.decoding.task import Task
 from qckm.decoding.verdict.regret import MOST_REGRET
 from qckm.decoding.watching import asked_to_stop
-from qckm.operator.codes import InlineCodes
+from qckm.operator.codes import Codes
 from qckm.sketch import Sketch
 
 # Searches at most, and how many must end in the best minimum. Where a sketch just settles the centroids (ε·N = 3000 in
@@ -173,10 +173,11 @@ def _part(sketch: Sketch, octave: int | None) -> Sketch:
 def _around(sketch: Sketch, octave: int) -> Sketch:
     """Return the sketch of an octave and those beside it: further away, frequencies are too low or too high to tell."""
     octaves, m = sketch.operator.octaves, sketch.operator.n_frequencies // sketch.operator.octaves
-    here = slice(max(octave - 1, 0) * m, min(octave + 2, octaves) * m)
+    first, stop = max(octave - 1, 0), min(octave + 2, octaves)
+    here = slice(first * m, stop * m)
     codes = sketch.operator.frequency_codes
     assert isinstance(codes, np.ndarray)
-    part = InlineCodes(np.ascontiguousarray(codes[:, here]), sketch.operator.dither_codes[here].copy())
+    part = Codes(np.ascontiguousarray(codes[:, here]), sketch.operator.dither_codes[here].copy(), stop - first)
     operator = replace(sketch.operator, codes=part)
     return replace(sketch, operator=operator, total=sketch.total.reshape(-1, octaves * m)[:, here].ravel())
 

@@ -15,7 +15,7 @@
  * The number of this contract: that of core.h and decoder.h. It is raised whenever one of them changes, so that Python
  * does not call a library that was built from others (library.py has the number, too; tests/kernels/test_contract.py).
  */
-#define QCKM_ABI 6
+#define QCKM_ABI 7
 
 /* What functions return: 0 or QCKM_DONE where all is well, and what is said beside a function. */
 enum {

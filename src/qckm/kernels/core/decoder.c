@@ -208,12 +208,3 @@ int qckm_solve(const qckm_system *system)
     }
     return qckm_set_in_use()->loops->solve(system);
 }
-
-int qckm_find_spectrum(const qckm_spectrum *spectrum)
-{
-    if (!spectrum || !fit_together(spectrum->size, spectrum->size) || !spectrum->matrix || !spectrum->values
-        || !spectrum->vectors) {
-        return QCKM_REFUSED;
-    }
-    return qckm_set_in_use()->loops->find_spectrum(spectrum);
-}

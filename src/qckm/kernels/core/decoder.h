@@ -142,13 +142,6 @@ typedef struct {
     double *factor, *vectors; /* (size, size), (count, size) */
 } qckm_system;
 
-/* A symmetric matrix, its eigenvalues, rising, and its eigenvectors, one a row. */
-typedef struct {
-    int64_t size;
-    const double *matrix; /* (size, size) */
-    double *values, *vectors; /* (size), (size, size) */
-} qckm_spectrum;
-
 /* Which rows a sample may hold. */
 typedef struct {
     int64_t n, limit, key_limit; /* the limits of hashes and keys, as unsigned numbers */
@@ -184,7 +177,5 @@ QCKM_EXPORT int qckm_multiply(const qckm_matrices *product);
 QCKM_EXPORT int qckm_map(const qckm_mapping *mapping);
 /* Also 1, where the matrix is not positive definite. */
 QCKM_EXPORT int qckm_solve(const qckm_system *system);
-/* Also 1, where the eigenvalues are not found, as those of NaN. */
-QCKM_EXPORT int qckm_find_spectrum(const qckm_spectrum *spectrum);
 
 #endif

@@ -18,7 +18,7 @@ int64_t qckm_size_of(const char *structure)
     } sizes[] = {SIZE(qckm_spec), SIZE(qckm_rows), SIZE(qckm_summary), SIZE(qckm_waves), SIZE(qckm_clusters),
         SIZE(qckm_slopes), SIZE(qckm_rules), SIZE(qckm_descent), SIZE(qckm_fitting), SIZE(qckm_ascent), SIZE(qckm_points),
         SIZE(qckm_choice), SIZE(qckm_lloyd), SIZE(qckm_signs), SIZE(qckm_packing), SIZE(qckm_products),
-        SIZE(qckm_values), SIZE(qckm_matrices), SIZE(qckm_mapping), SIZE(qckm_system), SIZE(qckm_spectrum), SIZE(qckm_screening)};
+        SIZE(qckm_values), SIZE(qckm_matrices), SIZE(qckm_mapping), SIZE(qckm_system), SIZE(qckm_screening)};
     for (size_t i = 0; structure && i < sizeof sizes / sizeof *sizes; i++) {
         if (!strcmp(sizes[i].name, structure)) {
             return sizes[i].bytes;

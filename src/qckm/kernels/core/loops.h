@@ -22,7 +22,6 @@ typedef struct qckm_loops {
     int (*multiply)(const qckm_matrices *);
     int (*map)(const qckm_mapping *);
     int (*solve)(const qckm_system *);
-    int (*find_spectrum)(const qckm_spectrum *);
 } qckm_loops;
 
 extern const qckm_loops qckm_plain_loops;

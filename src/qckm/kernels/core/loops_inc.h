@@ -65,4 +65,4 @@ static void add(double *restrict to, double factor, const double *restrict what,
 #include "solving_inc.h"
 
 const qckm_loops QCKM_LOOPS = {atoms, misfit, ascend, correlation, fit, match, nearest, screen, plus_plus, lloyd, pack_signs,
-    multiply_signs, multiply_values, multiply_columns_of_values, multiply, map, solve, find_spectrum};
+    multiply_signs, multiply_values, multiply_columns_of_values, multiply, map, solve};

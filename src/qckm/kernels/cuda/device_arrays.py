@@ -38,14 +38,6 @@ def as_device_array(X: Any, dimensions: int) -> tuple[Any, str]:
     return array, name
 
 
-def device_of(X: Any) -> int:
-    """Return the number of the GPU that X lies on."""
-    if hasattr(X, "__dlpack_device__"):
-        return int(X.__dlpack_device__()[1])
-    array = as_device_array(X, 2)[0]
-    return int(array.device.id)
-
-
 def as_floats(array: Any, number: str) -> Any:
     """Return a device array's numbers, of a bfloat16 array given as bits."""
     return (array.astype("uint32") << 16).view("float32") if number == "bfloat16" else array
