@@ -9,7 +9,7 @@ from typing import Any, Literal
 import click
 
 from qckm.cli import inputs, options, outputs, sketch_io
-from qckm.cli.console import Console, console_options, show
+from qckm.cli.console import Console, show
 from qckm.cli.data_to_sketch import sketch_windows
 from qckm.cli.outputs import write_bytes
 from qckm.cli.paths import Input, OneFile, Output, windows_of
@@ -57,11 +57,11 @@ from qckm.sources.rows import OnBad
     type=Output(*outputs.PICTURES),
     help="Draw how much has changed, or where rows came and went (needs matplotlib).",
 )
-@options.operator_options
+@options.operator_option()
 @options.bad_option
 @options.engine_option
-@click.option("--seed", type=options.Whole(min=0), default=0, show_default=True)
-@console_options
+@options.seed_option
+@options.console_options
 def command(
     sketches: tuple[str, ...],
     against: tuple[str, ...],
