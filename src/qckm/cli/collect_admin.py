@@ -234,11 +234,11 @@ def restore(file: str, store: str, console: Console) -> None:
 
 @click.command("simulate")
 @click.option("--url", default="http://127.0.0.1:8321", show_default=True, help="The collector.")
-@click.option("--devices", type=click.IntRange(0, 100_000), default=1000, show_default=True)
-@click.option("--shops", type=click.IntRange(0, 1000), default=40, show_default=True)
+@click.option("--devices", type=click.IntRange(0, 100_000), default=1000, show_default=True, help="How many send.")
+@click.option("--shops", type=click.IntRange(0, 1000), default=40, show_default=True, help="How many send, once a day.")
 @click.option("--days", type=click.IntRange(0, 6), default=6, show_default=True, help="Of the past, sent first.")
 @click.option("--seconds", type=click.FloatRange(0), help="Then live for so long. [default: until Ctrl-C]")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@options.seed_option
 @store_option
 @options.console_options
 def simulate(

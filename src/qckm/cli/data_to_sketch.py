@@ -47,8 +47,8 @@ class SketchTask:
     plan: Plan
     operator_file: str | None
     output: str | None  # the checkpoint lies beside it
-    resume: bool
-    checkpoint_every: float
+    resume: bool = False
+    checkpoint_every: float = 10.0
     device: str = "cpu"
     column_sums: bool = True
     bounds: bool = True

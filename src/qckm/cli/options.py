@@ -239,7 +239,9 @@ def data_options(verb: Callable[..., Any]) -> Callable[..., Any]:
     return with_reading
 
 
-seed_option = click.option("--seed", type=Whole(min=0), default=0, show_default=True)
+seed_option = click.option(
+    "--seed", type=Whole(min=0), default=0, show_default=True, help="The same seed gives the same result."
+)
 
 plan_options = _chain(
     click.option("--scale", type=Scale(min=0, min_open=True), help="Kernel length. [default: from a pilot]"),
@@ -256,7 +258,13 @@ plan_options = _chain(
         type=Whole(min=1),
         help="How many. [default: 20·columns·K where the sketch is decoded alone, else 5·columns·K; at least 100]",
     ),
-    click.option("--signature", type=click.Choice(list(SIGNATURES)), default="one-bit", show_default=True),
+    click.option(
+        "--signature",
+        type=click.Choice(list(SIGNATURES)),
+        default="one-bit",
+        show_default=True,
+        help="What is kept of each projection.",
+    ),
     click.option(
         "--law",
         type=click.Choice(["auto", *LAWS]),
@@ -264,7 +272,13 @@ plan_options = _chain(
         show_default=True,
         help="Law of the frequencies' lengths.",
     ),
-    click.option("--dither", type=click.Choice(["paired", "single"]), default="paired", show_default=True),
+    click.option(
+        "--dither",
+        type=click.Choice(["paired", "single"]),
+        default="paired",
+        show_default=True,
+        help="Whether each frequency is measured twice, a quarter turn apart, or once.",
+    ),
     click.option("--standardize", is_flag=True, help="Count each column in its standard deviation (of the pilot)."),
     seed_option,
 )

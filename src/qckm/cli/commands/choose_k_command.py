@@ -99,8 +99,7 @@ def _sketch(
     """Return the sketch of DATA, or that which it is, and the rows of a pilot where there was one."""
     if len(data) == 1 and sketch_io.is_sketch(data[0]):
         return sketch_io.read_sketch(data[0]), None, list(data)
-    run: dict[str, Any] = {"resume": False, "checkpoint_every": 10.0}
-    task = data_to_sketch.SketchTask.of(data, most, None, {**given, **run})
+    task = data_to_sketch.SketchTask.of(data, most, None, given)
     done = data_to_sketch.sketch_data(task, console)
     for remark in remarks_in_words(done.remarks):
         console.warn(remark)

@@ -19,7 +19,7 @@ _GROUP = 100_000
 
 @click.command()
 @click.option("--folder", default="demo-output", show_default=True, help="Where everything goes.")
-@click.option("--rows", type=options.Whole(min=1000), default=1_000_000, show_default=True)
+@click.option("--rows", type=options.Whole(min=1000), default=1_000_000, show_default=True, help="How many.")
 @options.console_options
 def command(folder: str, rows: int, console: Console) -> None:
     """Make a Parquet file of a million rows in ten clusters, run `qckm fit` on it, and write a report.

@@ -34,7 +34,13 @@ from qckm.sources.rows import OnBad
 )
 @click.option("--blocks", is_flag=True, help="All SKETCHes are parts of one window, those of --against of the other.")
 @click.option("--reference", type=Input(), help="A file of 2000 rows or more of the usual kind: a more powerful test.")
-@click.option("--level", type=options.Number(0, 1, min_open=True, max_open=True), default=0.05, show_default=True)
+@click.option(
+    "--level",
+    type=options.Number(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="The share of false alarms to put up with.",
+)
 @click.option(
     "--min-effect",
     type=options.Number(0, 1),

@@ -42,7 +42,7 @@ def command(
     console: Console,
     **options_of_task: Any,
 ) -> int:
-    """Find K centroids of DATA: files, folders, globs, or - for standard input (CSV or an Arrow stream).
+    """Find K centroids of DATA: files, folders, globs, or - for standard input (CSV, JSON lines or an Arrow stream).
 
     \b
     Examples:

@@ -69,7 +69,7 @@ def command(
     console: Console,
     **options_of_task: Any,
 ) -> None:
-    """Sketch DATA in one pass: files, folders, globs, or - for standard input (CSV or an Arrow stream).
+    """Sketch DATA in one pass: files, folders, globs, or - for standard input (CSV, JSON lines or an Arrow stream).
 
     \b
     Examples:
