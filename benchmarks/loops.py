@@ -18,9 +18,9 @@ import numpy as np
 
 from qckm.clustering import c_kmeans
 from qckm.clustering.nearest import nearest
-from qckm.decoding import c_loops
-from qckm.decoding.loops import Rules
-from qckm.decoding.waves import Waves
+from qckm.decoding.model import c_loops
+from qckm.decoding.model.loops import Rules
+from qckm.decoding.model.waves import Waves
 from qckm.kernels import calling, library
 
 SETS, TURNS = ("avx512", "avx2", "plain"), 9

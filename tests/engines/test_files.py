@@ -171,7 +171,7 @@ class TestCommandLine:
         assert alone["centers"] == there["centers"]
         assert alone["n_inputs"] == there["n_inputs"] == 3
         alone, there = self.both(["choose-k", "*.parquet", "-k", "2-4", "-c", "a,b,c"], cluster.name, capfd)
-        assert (alone["n_clusters"], alone["misfits"]) == (there["n_clusters"], there["misfits"])
+        assert (alone["n_clusters"], alone["variance_explained"]) == (there["n_clusters"], there["variance_explained"])
 
     def test_sketch_and_drift(self, cluster, folder, operator, expected, capfd):
         operator.empty().save("operator.qckm")

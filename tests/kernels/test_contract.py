@@ -10,7 +10,7 @@ import pytest
 
 import qckm
 from qckm.clustering import c_kmeans
-from qckm.decoding import c_loops
+from qckm.decoding.model import c_loops
 from qckm.kernels import algebra, calling, library, signs, values
 from qckm.kernels.library import REFUSED, RowsAt, Totals
 from qckm.planning import row_keys

@@ -11,9 +11,9 @@ import pytest
 
 from qckm.clustering import c_kmeans
 from qckm.clustering.nearest import nearest
-from qckm.decoding import c_loops
-from qckm.decoding.loops import Rules
-from qckm.decoding.waves import Waves
+from qckm.decoding.model import c_loops
+from qckm.decoding.model.loops import Rules
+from qckm.decoding.model.waves import Waves
 from qckm.kernels import algebra
 from qckm.kernels.values import Values
 

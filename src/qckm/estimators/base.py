@@ -20,7 +20,7 @@ from sklearn.utils import estimator_html_repr
 
 from qckm.common.random import as_seed
 from qckm.common.text import facts_as_html
-from qckm.decoding.decode import hints_of, require_sketch, warn_of_clipping
+from qckm.decoding.targets.kmeans import hints_of, require_sketch, warn_of_clipping
 from qckm.errors import DecodeError, OperatorError, QckmError, RowsError, SampleLostWarning, warn
 from qckm.estimators.parameters import Expected, validate_rows, validate_weights
 from qckm.estimators.rows import ArrayRows, EngineRows, HeldRows, SourceRows

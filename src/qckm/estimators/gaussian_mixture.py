@@ -11,7 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from qckm.common.arrays import Floats
 from qckm.common.random import as_generator
-from qckm.decoding.mixture import COVARIANCE_TYPES, FittedMixture, choose_mixture_frequencies, fit_mixture
+from qckm.decoding.targets.gaussian_mixture import (
+    COVARIANCE_TYPES,
+    FittedMixture,
+    choose_mixture_frequencies,
+    fit_mixture,
+)
 from qckm.errors import RowsError
 from qckm.estimators.base import CompressiveEstimator
 from qckm.estimators.parameters import COUNT, SHARED, Expected, finite_rows, is_count, one_of

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from qckm.clustering.nearest import distances, nearest
 from qckm.common.arrays import Floats, Rows, Weights
-from qckm.decoding.decode import DECODERS, Clustering, decode_hinted
+from qckm.decoding.targets.kmeans import DECODERS, Clustering, decode_hinted
 from qckm.errors import warn
 from qckm.estimators.base import Columns, CompressiveEstimator
 from qckm.estimators.parameters import COUNT, SHARED, Expected, one_of, validate_rows, validate_weights

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.decoding.selection import ClusterCount
+from qckm.decoding.targets.n_clusters import ClusterCount
 from qckm.report.charts import HEIGHT, WIDTH, picture
 from qckm.report.html import Html, document, element, line, section, table
 
