@@ -91,7 +91,7 @@ def command(
     \b
     Examples:
       qckm drift monday.qckm tuesday.qckm
-      qckm drift monday.qckm tuesday.qckm --reference sample.parquet -k 10 --report drift.html
+      qckm drift monday.qckm tuesday.qckm --reference usual.parquet -k 10 --report drift.html
       qckm drift hour-*.qckm --against last-week.qckm --min-effect 0.02 --plot hours.png
       qckm drift today-*.qckm --against 'yesterday-*.qckm' --blocks
       qckm drift 'today/*.parquet' --against last-week.qckm --engine dask://scheduler:8786
@@ -119,8 +119,8 @@ def command(
     operator = usual[0].operator
     prepared = None
     if reference is not None:
-        pilot = inputs.read_some(reference, operator, seed, console, on_bad, MOST_ROWS)
-        prepared = Reference.of(operator, pilot.repeated(MOST_ROWS), seed)
+        rows = inputs.read_some(reference, operator, seed, console, on_bad, MOST_ROWS).repeated(MOST_ROWS)
+        prepared = Reference.of(operator, rows, seed)
     known: Any = sketch_io.load_model(model) if model is not None else clusters
     options: dict[str, Any] = {"statistic": statistic, "level": level, "min_effect": min_effect, "random_state": seed}
     found: Drift | DriftSeries
