@@ -49,6 +49,21 @@ def test_debiasing_is_exact_in_expectation(n_bits):
     assert debiased(OP, average, M * ALL, kept, n_bits).total.tolist() == (M * ALL * row).tolist()
 
 
+@pytest.mark.parametrize("n_bits", [1, 2, 3])
+def test_the_variance_of_a_report_is_known_exactly(n_bits):
+    """From all that its bits can say of one measurement: the row's bit, its opposite, nothing."""
+    kept, M = keep_chance(1.0, n_bits), OP.n_measurements
+    one_bit = np.array([(ALL - kept) / ALL / M, 1 - 1 / M, kept / ALL / M])
+    chances = np.ones(1)
+    for _ in range(n_bits):
+        chances = np.convolve(chances, one_bit)
+    told = np.arange(-n_bits, n_bits + 1) * M / n_bits / (2 * kept / ALL - 1)
+    mean = chances @ told
+    assert mean == pytest.approx(1)
+    known = debiased(OP, np.zeros(M, np.int64), 1, kept, n_bits).ledger.sum_variance
+    assert known == pytest.approx(chances @ (told - mean) ** 2, rel=1e-9)
+
+
 def test_the_known_variance_is_that_of_the_reports():
     """Of 400 pools of 200 reports: the variance is known to a tenth, at five standard errors of 20 · 400 numbers."""
     rng = np.random.default_rng(0)
