@@ -19,13 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.common.blas import one_thread
 from qckm.decoding.targets.kmeans import Clustering, decode
 from qckm.drift.changes import Changes, Option
 from qckm.drift.clouds import LabelledCloud, labelled_cloud
 from qckm.drift.reference_rows import Reference
 from qckm.drift.witness import Witness
 from qckm.errors import DecodeError
+from qckm.kernels.threads import one_thread
 from qckm.models import Model
 from qckm.operator.arguments import as_count
 from qckm.sketch import Sketch

@@ -13,7 +13,7 @@ from qckm.decoding.targets.principal_axes import FittedAxes, choose_axes_frequen
 from qckm.errors import DecodeError, RowsError
 from qckm.estimators.base import CompressiveEstimator
 from qckm.estimators.parameters import COUNT, SHARED, Expected, finite_rows
-from qckm.planning.hints import Hints
+from qckm.planning.pilot import Hints
 
 
 class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CompressiveEstimator[FittedAxes]):

@@ -18,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.common.blas import one_thread
 from qckm.decoding.clouds.contributions import Contributions
 from qckm.decoding.clouds.gpu_contributions import GpuContributions
 from qckm.decoding.clouds.known_totals import totals_of
 from qckm.decoding.task import count_rows
 from qckm.errors import PoorFitWarning, RowsError, warn
+from qckm.kernels.threads import one_thread
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.rows import as_rows, as_weights, require_finite, require_names
 

@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.clustering.nearest import nearest
-from qckm.clustering.weighted_kmeans import kmeans
+from qckm.clustering.weighted_kmeans import count_runs, kmeans
 from qckm.common.arrays import Floats
-from qckm.common.budget import kmeans_runs
 from qckm.decoding.clouds.calibration import Solution, solve
 from qckm.decoding.clouds.known_totals import totals_of
 from qckm.decoding.task import count_rows
@@ -166,7 +165,7 @@ def choose_size(n_clusters: int) -> int:
 
 def choose_runs(n_points: int, n_features: int, n_clusters: int, of_rows: bool) -> int:
     """Choose how often to start k-means afresh, on rows or on points that were drawn."""
-    return kmeans_runs(_RUNS_ON_ROWS if of_rows else _RUNS_ON_POINTS, n_points, n_features, n_clusters)
+    return count_runs(_RUNS_ON_ROWS if of_rows else _RUNS_ON_POINTS, n_points, n_features, n_clusters)
 
 
 def _looked_at(sketch: Sketch, n_points: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:

@@ -21,7 +21,7 @@ from qckm.decoding.fit.gaussians import Fit, Gaussians, Problem
 from qckm.decoding.targets.clustering import Clustering
 from qckm.decoding.targets.kmeans import decode_hinted
 from qckm.errors import PoorFitWarning, RemarkWarning
-from qckm.planning.hints import Hints
+from qckm.planning.pilot import Hints
 from qckm.sketch import Sketch
 
 # Points that are drawn around centroids.

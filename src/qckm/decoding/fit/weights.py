@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.common.blas import one_thread
+from qckm.kernels.threads import one_thread
 
 
 def non_negative_weights(atoms: Floats, z: Floats) -> tuple[Floats, float]:

@@ -12,7 +12,6 @@ from typing import Any, Literal
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.common.blas import one_thread
 from qckm.common.random import as_generator
 from qckm.decoding.clouds.cloud import Cloud
 from qckm.decoding.fit.em import Mixture, likelihoods, race, refined
@@ -23,7 +22,8 @@ from qckm.decoding.model.gaussian_model import Measured
 from qckm.decoding.model.gaussian_shapes import Shape
 from qckm.decoding.targets.kmeans import require_sketch
 from qckm.errors import DecodeError, PoorFitWarning, warn
-from qckm.planning.hints import Hints
+from qckm.kernels.threads import one_thread
+from qckm.planning.pilot import Hints
 from qckm.sketch import Sketch
 
 CovarianceType = Literal["spherical", "diag", "full"]

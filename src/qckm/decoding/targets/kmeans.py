@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.common.blas import one_thread
 from qckm.common.random import spawn
 from qckm.decoding.clouds.calibration import as_sample
 from qckm.decoding.model.first_harmonic import FirstHarmonicModel
@@ -22,7 +21,8 @@ from qckm.decoding.task import Sample, Task
 from qckm.decoding.verdict.remarks import out_of_reach, remarks_on
 from qckm.decoding.watching import was_cut
 from qckm.errors import DecodeError, PoorFitWarning, RemarkWarning, SaturationWarning, warn
-from qckm.planning.hints import Hints
+from qckm.kernels.threads import one_thread
+from qckm.planning.pilot import Hints
 from qckm.sketch import Sketch, SketchOperator
 
 __all__ = ["Clustering", "Hints", "decode", "decode_hinted"]

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qckm.clustering.weighted_kmeans import Run, kmeans
+from qckm.clustering.numpy_kmeans import Run
+from qckm.clustering.weighted_kmeans import kmeans
 from qckm.common.arrays import Floats
-from qckm.common.blas import one_thread
 from qckm.common.random import spawn
 from qckm.decoding.clouds.calibration import as_sample
 from qckm.decoding.clouds.cloud import Cloud
@@ -27,6 +27,7 @@ from qckm.decoding.fit.starts import draw_around, resolution
 from qckm.decoding.targets.kmeans import Clustering, decode, require_sketch, warn_of_clipping
 from qckm.decoding.task import count_rows
 from qckm.errors import DecodeError, PoorFitWarning, RemarkWarning, SaturationWarning, warn
+from qckm.kernels.threads import one_thread
 from qckm.sketch import Sketch
 
 # Runs of k-means for each number.

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.common.blas import one_thread
 from qckm.common.random import spawn
 from qckm.decoding.clouds.cloud import Cloud
 from qckm.decoding.fit.gaussian_verdict import by_chance, draw, judge
@@ -26,7 +25,8 @@ from qckm.decoding.model.gaussian_model import Measured
 from qckm.decoding.model.gaussian_shapes import Shape
 from qckm.decoding.targets.kmeans import require_sketch
 from qckm.errors import DecodeError, PoorFitWarning, warn
-from qckm.planning.hints import Hints
+from qckm.kernels.threads import one_thread
+from qckm.planning.pilot import Hints
 from qckm.sketch import Sketch
 
 # Frequencies for each number of the axes, r·n: what is usual, what is too few for a verdict, and how many at least.

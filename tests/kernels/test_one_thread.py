@@ -3,7 +3,7 @@ import sys
 
 PROGRAM = """
 from threadpoolctl import threadpool_info
-from qckm.common.blas import one_thread
+from qckm.kernels.threads import one_thread
 
 with one_thread():  # before there is anything but NumPy
     pass
