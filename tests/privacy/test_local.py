@@ -95,6 +95,14 @@ def test_a_device_that_reports_twice_has_spent_twice():
     assert 1.999 < sketch.ledger.epsilon <= 2.0
 
 
+def test_what_reports_spend_adds_up_bit_by_bit_also_as_rho():
+    kept = keep_chance(4.0, 2)
+    of_a_bit = math.log(kept / (ALL - kept))
+    ledger = debiased(OP, np.zeros(OP.n_measurements, np.int64), 1, kept, 2, reports_per_device=3).ledger
+    assert ledger.epsilon == pytest.approx(6 * of_a_bit)
+    assert ledger.rho == pytest.approx(6 * of_a_bit**2 / 2)  # pure ε is ε²/2-zCDP
+
+
 def test_a_report_is_counted_once():
     pool, (report, *_) = LocalPool(OP), reports(1)
     assert (pool.add(report), pool.add(report)) == (True, False)
