@@ -14,7 +14,6 @@ import numpy as np
 
 import qckm
 from benchmarks.timing import Row
-from qckm.kernels.placement import computing_on
 
 RESULTS = Path(__file__).parent / "results" / "gpu.md"
 _BILLION = 10**9
@@ -129,34 +128,12 @@ def from_host(found: dict[str, float]) -> list[Row]:
     return lines
 
 
-def decoding() -> list[Row]:
-    """Decode many clusters with rows, on the card and by the CPU's threads."""
-    rng, (K, n, m) = np.random.default_rng(0), (100, 10, 3000)
-    X = (3 * rng.normal(size=(K, n))[rng.integers(K, size=200_000)] + rng.normal(size=(200_000, n))).astype(np.float32)
-    sketch = qckm.SketchOperator.draw(n, m, 1.5, random_state=0).sketch(X)
-
-    def decode(device: str) -> None:
-        with computing_on(device):
-            qckm.decode(sketch, K, rows=X[:5000], random_state=0)
-
-    times = {device: seconds(lambda device=device: decode(device), 3) for device in ("cpu", "cuda")}
-    note = f"{times['cpu']:.2f} s against {times['cuda']:.2f} s"
-    return [
-        Row(
-            f"decode K = {K}, n = {n}, m = {m} with 5000 rows, against the CPU",
-            3.0,
-            times["cpu"] / times["cuda"],
-            note=note,
-        )
-    ]
-
-
 def main() -> int:
     """Print the table, and keep it."""
     name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     found = ceilings()
     lines = [
-        f"{name}, CuPy {cupy.__version__}, device events, median of 10 (host and decoding: 3, PyTorch: 5).",
+        f"{name}, CuPy {cupy.__version__}, device events, median of 10 (host: 3, PyTorch: 5).",
         "",
         f"Measured ceilings: {found['multiply_32'] / 1e12:.0f}·10¹² products of bytes a second (32 features at once; "
         f"{found['multiply_16'] / 1e12:.0f} of 16), {found['multiply_add'] / 1e12:.1f}·10¹² multiply-adds, "
@@ -167,7 +144,7 @@ def main() -> int:
         "| --- | --- | --- | --- | --- |",
     ]
     print(*lines, sep="\n", flush=True)
-    for part in (lambda: rows_on_card(found), lambda: from_host(found), against_torch, decoding):
+    for part in (lambda: rows_on_card(found), lambda: from_host(found), against_torch):
         for row in part():
             lines.append(str(row))
             print(row, flush=True)

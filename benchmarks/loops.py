@@ -19,8 +19,7 @@ import numpy as np
 from qckm.clustering import weighted_kmeans
 from qckm.clustering.nearest import nearest
 from qckm.decoding.model import c_loops
-from qckm.decoding.model.loops import Rules
-from qckm.decoding.model.waves import Waves
+from qckm.decoding.model.loops import Rules, Waves
 from qckm.kernels import calling, library
 
 SETS, TURNS = ("avx512", "avx2", "plain"), 9

@@ -41,10 +41,16 @@ PROBLEMS += [("near_and_far", 5, 8), ("far_apart", 2, 20)]
 PROBLEMS = [(*problem, 0.0) for problem in PROBLEMS]
 FEW = [("two_clusters", 5, 2, 0.65), ("two_clusters", 10, 2, 0.65), ("corners", 5, 4, 0.65), ("corners", 5, 4, 0.9)]
 NUMBERS = {
-    "attempts": ["EFFORT", "LONGER", "OFTEN", "ENOUGH_MEASUREMENTS", "MOST_AXES"],
+    "attempts": [
+        "EFFORT",
+        "LONGER",
+        "OFTEN",
+        "ENOUGH_MEASUREMENTS",
+        "MOST_AXES",
+    ],
+    "density": ["DENSITIES", "MORE_THAN_K", "EVENNESS", "WORTH"],
     "calibration": ["RIDGE", "_TOLERANCE"],
     "cloud": ["_POINTS", "_RUNS_ON_ROWS", "_RUNS_ON_POINTS", "_ROUNDS", "_STEP"],
-    "density": ["DENSITIES", "MORE_THAN_K", "EVENNESS", "WORTH"],
     "expectation": ["BY_CHANCE", "LEFT_OUT"],
     "ensemble": ["WIDER", "WIDEST", "MIXED"],
     "regret": ["CONCENTRATION", "MOST_REGRET", "UPPER_LIMIT", "EXCHANGED"],
@@ -147,9 +153,6 @@ def _set(name: str, old: object, new: object) -> None:
         place = _place(module)
         if getattr(place, name, None) is old:
             setattr(place, name, new)
-    place = importlib.import_module("qckm.decoding.search.column_test")
-    if hasattr(place, name):
-        setattr(place, name, new)
 
 
 def _times(by: float, usual: object) -> object:

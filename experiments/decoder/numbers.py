@@ -1,7 +1,7 @@
 """Every number in the decoder, the choice of scale and the choice of K: `python -m decoder.numbers`.
 
-The sources are parsed, so that none is left out: what has a name, and every literal in line but 0, 1, 2, one half,
-powers and indices. Each is of one of these kinds:
+The sources are parsed, so that none is left out, those of C by their twins in NumPy: what has a name, and every literal
+in line but 0, 1, 2, one half, powers and indices. Each is of one of these kinds:
 
 - steers: another value may give other centroids, another verdict or another scale. `decoder.constants` halves and
   doubles those of the decoder.
@@ -21,26 +21,26 @@ from typing import NamedTuple
 SOURCES = Path(__file__).parents[2] / "src" / "qckm"
 MODULES = [
     *(f"decoding/{name}" for name in (
-        "clouds/calibration", "clouds/cloud", "clouds/ensemble", "clouds/known_totals", "model/mixture",
-        "model/sketch_model", "model/waves", "search/attempts", "search/column_test", "search/density",
-        "search/expectation", "search/noisy_fit", "search/search", "targets/kmeans", "targets/least_regret", "task",
-        "verdict/regret", "verdict/remarks",
+        "task", "model/loops", "model/numpy_loops", "model/mixture", "model/sketch_model", "fit/clusters",
+        "search/attempts", "search/density", "search/expectation", "search/noisy_fit", "search/scales", "search/search",
+        "clouds/calibration", "clouds/cloud", "clouds/contributions", "clouds/ensemble", "clouds/known_totals",
+        "verdict/regret", "verdict/remarks", "targets/kmeans", "targets/least_regret",
     )),
     "planning/scale",
     "operator/frequency_count",
 ]  # fmt: skip
 STEERS = {
     "attempts": ["ENOUGH_MEASUREMENTS", "MOST_AXES", "OFTEN"],
+    "density": ["MORE_THAN_K", "EVENNESS", "WORTH"],
     "calibration": ["RIDGE"],
     "cloud": ["_STEP"],
-    "density": ["MORE_THAN_K", "EVENNESS", "WORTH"],
     "expectation": ["BY_CHANCE", "LEFT_OUT"],
-    "mixture": ["_LEAST_FREEDOM"],
-    "kmeans": ["TOLERANCE"],
+    "scales": ["_LEAST_FREEDOM"],
+    "least_regret": ["TOLERANCE"],
     "ensemble": ["WIDER", "WIDEST"],
     "noisy_fit": ["_ALIKE", "_LEVEL"],
     "regret": ["CONCENTRATION", "MOST_REGRET", "UPPER_LIMIT"],
-    "waves": ["N_HARMONICS", "MORE_HARMONICS"],
+    "loops": ["N_HARMONICS", "MORE_HARMONICS"],
     "remarks": ["_EDGE"],
     "search": ["STRIDE", "SHARE"],
     "sketch_model": ["_SHARE_AT_ZERO"],
@@ -52,6 +52,7 @@ STEERS = {
 }  # fmt: skip
 EFFORT = {
     "attempts": ["EFFORT", "LONGER"],
+    "density": ["DENSITIES"],
     "calibration": ["_MOST_STEPS", "_MOST_PRODUCTS"],
     "cloud": [
         "_POINTS",
@@ -60,16 +61,14 @@ EFFORT = {
         "_RUNS_ON_POINTS",
         "_ROUNDS",
         "_MOST_CONTRIBUTIONS",
-        "_WORTH_A_GPU",
     ],
-    "column_test": ["_MOST_COLUMNS", "_ROWS_A_TOTAL"],
-    "density": ["DENSITIES"],
     "ensemble": ["MIXED"],
     "noisy_fit": ["_SEARCHES", "_OFTEN"],
+    "numpy_loops": ["_MEMORY", "_LENGTHS"],
     "regret": ["EXCHANGED"],
-    "expectation": ["_ROWS", "_MOST_TANGENTS"],
+    "expectation": ["_ROWS", "_MOST_TANGENTS", "_MOST_COLUMNS", "_ROWS_A_TOTAL"],
     "mixture": ["_N_HARMONICS"],
-    "least_regret": ["PATIENCE"],
+    "scales": ["PATIENCE"],
     "search": ["STARTS", "STAGES", "STEPS", "BRIEF", "LONG", "IDLE", "OVERHEAD"],
     "scale": ["_RUNS"],
     "frequency_count": ["_MOST_COMPONENTS"],

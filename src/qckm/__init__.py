@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from qckm import privacy
     from qckm import sensor as sensor
     from qckm.decoding.clouds.calibration import Calibration, calibrate
-    from qckm.decoding.targets.kmeans import Clustering, decode
+    from qckm.decoding.targets.clustering import Clustering
+    from qckm.decoding.targets.kmeans import decode
     from qckm.decoding.targets.n_clusters import ClusterCount, choose_n_clusters
     from qckm.drift.compare import compare
     from qckm.drift.drift_result import Drift
@@ -73,7 +74,7 @@ _LATE = {
     "Calibration": "qckm.decoding.clouds.calibration",
     "Cause": "qckm.drift.explanation",
     "ClusterCount": "qckm.decoding.targets.n_clusters",
-    "Clustering": "qckm.decoding.targets.kmeans",
+    "Clustering": "qckm.decoding.targets.clustering",
     "CompressiveGaussianMixture": "qckm.estimators.gaussian_mixture",
     "CompressiveKMeans": "qckm.estimators.kmeans",
     "Drift": "qckm.drift.drift_result",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterable
 from typing import Literal
 
 # What a remedy is about, where it looks different on the command line, which adds its own words (cli/error_hints.py).
@@ -28,6 +29,19 @@ Topic = Literal[
     "rows",
     "sketch",
     "standardize",
+]
+
+
+# What a remark says. Of "identifier" and "dominating column" the value `column` is the column's name.
+Code = Literal[
+    "coincident",
+    "cut short",
+    "dominating column",
+    "empty",
+    "identical rows",
+    "identifier",
+    "out of reach",
+    "too few rows",
 ]
 
 
@@ -60,7 +74,7 @@ class QckmError(ValueError):
 
 
 class Remark(str):
-    """A sentence about a result, and what its remedy is about: one of `Topic`, or None, with the values it needs.
+    """A sentence about a result, what its remedy is about, with the values it needs, and a code for programs.
 
     Examples
     --------
@@ -69,17 +83,23 @@ class Remark(str):
     """
 
     about: Topic | None
+    code: Code | None
     values: dict[str, str]
 
-    def __new__(cls, words: str, about: Topic | None = None, **values: str) -> Remark:
+    def __new__(cls, words: str, about: Topic | None = None, code: Code | None = None, **values: str) -> Remark:
         """Keep the words, and what they are about."""
         remark = super().__new__(cls, words)
-        remark.about, remark.values = about, values
+        remark.about, remark.code, remark.values = about, code, values
         return remark
 
-    def __getnewargs__(self) -> tuple[str, Topic | None]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[str, Topic | None, Code | None]:  # type: ignore[override]
         """Be copied, and pickled, whole: the values follow as attributes."""
-        return str(self), self.about
+        return str(self), self.about, self.code
+
+
+def codes_of(remarks: Iterable[str]) -> set[Code]:
+    """Return what remarks say, for programs."""
+    return {remark.code for remark in remarks if isinstance(remark, Remark) and remark.code}
 
 
 class RowsError(QckmError):

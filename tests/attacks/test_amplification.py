@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 import qckm
 from fuzz import thrift_trees
 from qckm.common import memory
-from qckm.decoding import room
 from qckm.decoding.model.sketch_model import SketchModel
+from qckm.decoding.task import require_room
 from qckm.errors import DecodeError, MessageError
 from qckm.models import FORMAT, Model, load_model, read_model, to_csv, to_json, to_npz, to_parquet
 from qckm.operator.codes import InlineCodes
@@ -266,25 +266,25 @@ def test_18_a_mebibyte_of_operator_is_not_decoded_to_gigabytes(decoder, tmp_path
 
 def test_18_more_is_decoded_where_it_is_allowed(monkeypatch):
     monkeypatch.setattr(memory, "free", lambda: 100 << 30)
-    room.require_room(784, 10_000)
-    room.require_room(784, 5 * 784 * 10)
+    require_room(784, 10_000)
+    require_room(784, 5 * 784 * 10)
     with pytest.raises(
         DecodeError, match=r"8\.6 GB of memory, and 6\.4 GB are allowed \(107\.4 GB are free\).*QCKM_MEMORY=8G"
     ):
-        room.require_room(16384, 16384)
+        require_room(16384, 16384)
     monkeypatch.setenv("QCKM_MEMORY", "8G")
-    room.require_room(16384, 16384)
+    require_room(16384, 16384)
     monkeypatch.setenv("QCKM_MEMORY", "300M")
     with pytest.raises(DecodeError, match=r"314\.6 MB are allowed"):
-        room.require_room(784, 39_200)
+        require_room(784, 39_200)
     monkeypatch.setenv("QCKM_MEMORY", "much")
     with pytest.raises(qckm.errors.QckmError, match="QCKM_MEMORY to be a number of bytes such as 8G"):
-        room.require_room(784, 39_200)
+        require_room(784, 39_200)
     monkeypatch.delenv("QCKM_MEMORY")
     monkeypatch.setattr(memory, "free", lambda: 10 << 20)
-    room.require_room(784, 10_000)  # so little is never refused
+    require_room(784, 10_000)  # so little is never refused
     with pytest.raises(DecodeError, match=r"10\.5 MB are free"):
-        room.require_room(784, 39_200)
+        require_room(784, 39_200)
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/meminfo"), reason="only Linux says")

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import qckm
+from qckm.cli.sketch_to_model import _joined
+from qckm.errors import Remark
 
 
 @pytest.fixture
@@ -88,3 +90,11 @@ def test_a_summary_says_what_was_written_where_and_whether_to_believe_it(folder,
     assert "sum of squared distances (SSE) " in verdict
     _, _, err = qckm_("merge", "s.qckm", "s.qckm", "-o", "all.qckm")
     assert "all.qckm: 6,000 rows, columns a, b, in " in err
+
+
+def test_a_column_is_told_of_once_whoever_tells():
+    """By its name as a value: another column's remark may begin with the same words."""
+    by_sketch = Remark("Column 'a' counts the rows.", code="identifier", column="a")
+    by_rows = Remark("Column 'a' is called like an identifier.", code="identifier", column="a")
+    other = Remark("Column 'a' 's' is called like an identifier.", code="identifier", column="a' 's")
+    assert _joined([by_sketch], [by_rows, other, "Plain words."]) == (by_sketch, other, "Plain words.")

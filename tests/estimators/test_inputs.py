@@ -113,6 +113,16 @@ def test_a_reader_is_used_up_and_read_once():
     assert qckm.CompressiveKMeans(3, random_state=0).fit(TABLE.to_reader(), columns=["a", "b"]).sketch_.count == 600
 
 
+def test_the_pilot_of_a_reader_is_its_first_rows():
+    """They may be of one kind: wider norms forgive that, as in `partial_fit` and on the command line."""
+    of_all, of_first = (
+        qckm.CompressiveKMeans(3, random_state=0).fit(data, columns=["a", "b"]).operator_.law
+        for data in (TABLE, TABLE.to_reader())
+    )
+    assert (of_all, of_first) == ("integer-balanced", "integer-gaussian")
+    assert qckm.CompressiveKMeans(3, random_state=0).partial_fit(TABLE, columns=["a", "b"]).operator_.law == of_first
+
+
 def test_columns_may_be_positions_also_of_what_has_no_names():
     plain = qckm.SketchOperator.draw(2, 50, scale=1.0, random_state=0)
     wide = np.column_stack([ROWS[:, 1], np.zeros(600), ROWS[:, 0]])

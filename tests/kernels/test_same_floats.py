@@ -12,8 +12,7 @@ import pytest
 from qckm.clustering import weighted_kmeans
 from qckm.clustering.nearest import nearest
 from qckm.decoding.model import c_loops
-from qckm.decoding.model.loops import Rules
-from qckm.decoding.model.waves import Waves
+from qckm.decoding.model.loops import Rules, Waves
 from qckm.kernels import algebra
 from qckm.kernels.values import Values
 

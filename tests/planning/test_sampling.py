@@ -5,6 +5,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import qckm
+from qckm.cli import run
 from qckm.errors import RowsError
 from qckm.estimators.rows import ArrayRows
 from qckm.planning import sampling
@@ -89,6 +91,31 @@ def test_a_small_file_is_read_once_for_pilot_and_sketch(tmp_path, monkeypatch, n
     assert readings == [0]
     assert planned.operator.sketch(source).count == 3000  # what was held is given once
     assert readings == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda path: qckm.CompressiveKMeans(3, random_state=0).fit(path),
+        lambda path: qckm.CompressiveGaussianMixture(3, random_state=0).fit(path),
+        lambda path: run(["fit", str(path), "-k", "3", "-o", f"{path}.json", "--quiet"]),
+    ],
+    ids=["k-means", "mixture", "command line"],
+)
+def test_a_fit_reads_a_small_parquet_file_once(tmp_path, monkeypatch, fit):
+    """For the pilot, the sketch and the sample together: no row group is decoded twice."""
+    rng = np.random.default_rng(0)
+    rows = 9 * rng.integers(0, 3, (3000, 1)) + rng.normal(size=(3000, 2))
+    pq.write_table(pa.table({"a": rows[:, 0], "b": rows[:, 1]}), tmp_path / "t.parquet", row_group_size=500)
+    decoded, read = [], pq.ParquetFile.iter_batches
+
+    def counted(self, *args, **kwargs):
+        decoded.extend(kwargs["row_groups"])
+        return read(self, *args, **kwargs)
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", counted)
+    fit(tmp_path / "t.parquet")
+    assert decoded == list(range(6))
 
 
 def test_a_reading_that_is_given_up_costs_no_rows(monkeypatch):

@@ -19,12 +19,13 @@ from qckm.cli.sketch_io import load_operator
 from qckm.cli.stopping import saving
 from qckm.cli.summaries import data_bytes, operator_facts, say_of_size
 from qckm.common import atomic
-from qckm.decoding.room import require_room
 from qckm.decoding.targets.kmeans import Hints
+from qckm.decoding.task import require_room
 from qckm.errors import CheckpointError, QckmError
 from qckm.kernels.placement import computing_on
-from qckm.planning.plan import PilotedRows, Plan, Planned, draw_operator, plan_decoding, require_rows, sampled
+from qckm.planning.plan import Plan, Planned, draw_operator, plan_decoding, require_rows, sampled
 from qckm.planning.row_sample import RowSample
+from qckm.planning.sampling import SampledRows
 from qckm.sketch import Sketch, SketchOperator, checkpoints
 from qckm.sketch.checkpoints import Checkpoint
 from qckm.sketch.runs import State, states
@@ -209,7 +210,7 @@ def make_folder(path: str) -> None:
         raise click.UsageError(f"{path}: expected a new folder, got one that is there.") from error
 
 
-def _planned(rows: Source | PilotedRows, operator: SketchOperator | None, plan: Plan, want_hints: bool) -> Planned:
+def _planned(rows: Source | SampledRows, operator: SketchOperator | None, plan: Plan, want_hints: bool) -> Planned:
     if operator is None:
         return draw_operator(rows, plan, want_hints)
     return plan_decoding(rows, plan, operator) if want_hints and not rows.once else Planned(operator)

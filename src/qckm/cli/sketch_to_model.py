@@ -17,11 +17,12 @@ from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.outputs import write_bytes
 from qckm.cli.summaries import columns_in_words, counted
 from qckm.common.text import excess_in_words, format_duration
-from qckm.decoding.targets.gaussian_mixture import POOR_MIXTURE, CovarianceType, FittedMixture, fit_mixture
-from qckm.decoding.targets.kmeans import CUT_SHORT, DECODERS, POOR_FIT, Clustering, Hints, decode_hinted
-from qckm.errors import PoorFitWarning, RemarkWarning
+from qckm.decoding.targets.clustering import Clustering
+from qckm.decoding.targets.gaussian_mixture import CovarianceType, FittedMixture, fit_mixture
+from qckm.decoding.targets.kmeans import DECODERS, Hints, decode_hinted
+from qckm.decoding.verdict.remarks import POOR_FIT, POOR_MIXTURE
+from qckm.errors import PoorFitWarning, Remark, RemarkWarning, codes_of
 from qckm.models import Model, to_csv, to_json, writer_for
-from qckm.planning.column_checks import names_of
 from qckm.sketch import Sketch, SketchOperator
 
 
@@ -57,7 +58,7 @@ def decode_sketch(
     began = time.perf_counter()
     with _decoding(console, stoppable=decoder != "clompr"):
         found = decode_hinted(sketch, n_clusters, hints, decoder=decoder, n_init=n_init, random_state=seed)
-    found = replace(found, remarks=_joined(found.remarks, remarks, names_of(sketch)))
+    found = replace(found, remarks=_joined(found.remarks, remarks))
     if found.converged is False:
         console.warn(POOR_FIT)
     for remark in remarks_in_words(found.remarks):
@@ -65,10 +66,14 @@ def decode_sketch(
     return found, time.perf_counter() - began
 
 
-def _joined(remarks: Sequence[str], more: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+def _joined(remarks: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
     """Return remarks and more of them, without a second one about a column."""
-    told = tuple(f"Column {name!r} " for name in names if any(one.startswith(f"Column {name!r} ") for one in remarks))
-    return (*remarks, *(one for one in more if one not in remarks and not one.startswith(told or "\0")))
+    told = set(map(_column, remarks)) - {None}
+    return (*remarks, *(one for one in more if one not in remarks and _column(one) not in told))
+
+
+def _column(remark: str) -> str | None:
+    return remark.values.get("column") if isinstance(remark, Remark) else None
 
 
 def fit_sketch(
@@ -113,7 +118,7 @@ def _inertia(clustering: Clustering) -> dict[str, object]:
 
 def exit_code(fitted: Clustering | FittedMixture, strict: bool) -> int:
     """Return how a run ends: failed after Ctrl-C, where the best so far is written; doubtful where that matters."""
-    if isinstance(fitted, Clustering) and CUT_SHORT in fitted.remarks:
+    if isinstance(fitted, Clustering) and "cut short" in codes_of(fitted.remarks):
         return FAILED
     return DOUBTFUL if strict and not fitted.converged else DONE
 

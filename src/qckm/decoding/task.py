@@ -1,14 +1,22 @@
-"""What a decoder is asked."""
+"""What a decoder is asked, and whether it can be: of a sketch, in the memory that there is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from qckm.common import memory
 from qckm.common.arrays import Floats
+from qckm.errors import DecodeError, SaturationWarning, warn
+from qckm.planning.pilot import Hints
 from qckm.sketch import Sketch
 
 _LEAST_ROWS = 10_000
+# Matrices (n, m) of float64 that a decoder has at a time, at its worst: the frequencies, and as they are being
+# made (measured, for n from 784 to 5000: 3.0), and one to spare.
+_MATRICES = 4
 
 
 class Sample(NamedTuple):
@@ -16,7 +24,15 @@ class Sample(NamedTuple):
 
     rows: Floats
     weights: Floats
-    centers: Floats | None  # (K, n), where they are known
+    centers: Floats | None = None  # (K, n), where they are known
+    of_all: bool = False  # whether they were drawn from the very rows that were sketched
+
+    @classmethod
+    def of(cls, hints: Hints | None) -> Sample | None:
+        """Return the rows of a pilot, where they were kept."""
+        if hints is None or hints.rows is None or hints.weights is None:
+            return None
+        return cls(hints.rows, hints.weights, hints.centers, hints.of_all)
 
 
 def count_rows(sketch: Sketch) -> float:
@@ -41,3 +57,55 @@ class Task:
     n_init: int
     random_state: Any
     decoder: str
+
+
+def require_sketch(sketch: Any) -> None:
+    """Refuse what is no sketch."""
+    if not isinstance(sketch, Sketch):
+        raise DecodeError(
+            f"Expected a Sketch, got {type(sketch).__name__}: make one with op.sketch(X), or qckm.load a file."
+        )
+
+
+def warn_of_clipping(sketch: Sketch) -> None:
+    """Warn where rows of a sketch lie beyond what its operator can code: they count as if at the edge."""
+    if sketch.saturated:
+        lower, upper = (bound.tolist() for bound in sketch.operator.reach)
+        warn(
+            f"{sketch.saturated} of {sketch.count} rows ({sketch.saturated / sketch.count:.2%}) have a feature too far "
+            f"from the origin to be coded, and were clipped to the box {lower} … {upper}. If they matter, draw the "
+            "operator with an origin in the middle of the data, and their extent, or a larger scale, or transform "
+            "heavy-tailed features (a logarithm, say).",
+            SaturationWarning,
+        )
+
+
+def require_positive(name: str, value: Any) -> None:
+    """Refuse what is no number of things."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise DecodeError(f"Expected {name} to be a whole number >= 1, got {value!r}.")
+
+
+def require_rows(sketch: Sketch, name: str, number: int, without: str) -> None:
+    """Refuse a sketch of no rows, and one of fewer than are to be found: `without` says what the former lacks."""
+    if sketch.exact and number > sketch.count > 0:
+        raise DecodeError(f"Expected {name} <= the {sketch.count} row(s) sketched, got {number}.")
+    if not sketch.count > 0:
+        raise DecodeError(f"A sketch of no rows {without}: sketch some rows first.")
+
+
+def require_room(n: int, m: int) -> None:
+    """Refuse, before anything is made, to decode n features at m frequencies where that takes too much memory."""
+    require_memory(_MATRICES * 8 * n * m, f"Decoding {n} features at {m} frequencies")
+
+
+def require_memory(needed: int, what: str) -> None:
+    """Refuse what takes more bytes than are free, or than a decoder takes unasked."""
+    why = memory.lacking(needed)
+    if why is not None:
+        raise DecodeError(
+            f"{what} {why}. "
+            "Sketch fewer columns or principal components, or use fewer frequencies (n_frequencies=…); "
+            f"or allow more: QCKM_MEMORY={-(-needed // 2**30)}G.",
+            about="frequencies",
+        )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats
 from qckm.decoding.clouds.cloud import Cloud
 from qckm.decoding.clouds.contributions import Singles, measure
-from qckm.decoding.targets.kmeans import Clustering
+from qckm.decoding.targets.clustering import Clustering
 from qckm.sketch import Sketch
 
 # Half of them weigh measurements, half tell errors.

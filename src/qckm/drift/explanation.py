@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.decoding.targets.kmeans import Clustering, decode
+from qckm.decoding.targets.clustering import Clustering
+from qckm.decoding.targets.kmeans import decode
 from qckm.drift.changes import Changes, Option
 from qckm.drift.clouds import LabelledCloud, labelled_cloud
 from qckm.drift.reference_rows import Reference

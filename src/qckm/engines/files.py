@@ -49,7 +49,6 @@ class FileRows(Partitions):
     """
 
     weighted = False
-    once = False
 
     def __init__(
         self,

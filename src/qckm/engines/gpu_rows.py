@@ -27,7 +27,7 @@ _BLOCK = 1 << 24
 class GpuRows:
     """Rows (rows, n) on a GPU, and their weights if they have some."""
 
-    lazy = True
+    lazy, once = True, False
 
     def __init__(self, X: Any, sample_weight: Any = None) -> None:
         self.array, self._number = as_device_array(X, 2)

@@ -53,6 +53,7 @@ class Partitions(ABC):
     n_features: int
     names: tuple[str, ...] | None  # of the columns, where they have names
     weighted: bool  # whether the rows have weights
+    once = False
     lazy = False  # whether `nearest` and `distances` are there: results of a row each that stay with the engine
 
     @abstractmethod

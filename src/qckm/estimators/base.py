@@ -20,16 +20,16 @@ from sklearn.utils import estimator_html_repr
 
 from qckm.common.random import as_seed
 from qckm.common.text import facts_as_html
-from qckm.decoding.targets.kmeans import hints_of, require_sketch, warn_of_clipping
+from qckm.decoding.targets.kmeans import hints_of
+from qckm.decoding.task import require_sketch, warn_of_clipping
 from qckm.errors import DecodeError, OperatorError, QckmError, RowsError, SampleLostWarning, warn
 from qckm.estimators.parameters import Expected, validate_rows, validate_weights
 from qckm.estimators.rows import ArrayRows, EngineRows, HeldRows, SourceRows
 from qckm.kernels.placement import computing_on, parse_device
 from qckm.models import Model
-from qckm.planning.pilot import Hints, Pilot, choose_pilot_size
-from qckm.planning.plan import Plan, Planned, decoder_seed, plan_operator, sampled
+from qckm.planning.pilot import Hints
+from qckm.planning.plan import Plan, Planned, decoder_seed, draw_operator, sampled
 from qckm.planning.row_sample import RowSample
-from qckm.planning.sampling import draw_pilot
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.engine_rows import engine_of, open_held
 from qckm.sources.rows import OnBad, with_columns
@@ -313,25 +313,21 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
 
     def _prepare(self, held: HeldRows, of_all: bool = True) -> tuple[Planned, int]:
         """Draw the operator from a pilot, of all rows or the first; return the plan and the decoder's seed."""
-
-        def draw(rng: np.random.Generator) -> Pilot:
-            return draw_pilot(held, rng, choose_pilot_size(self._n_clusters))
-
         if self.pilot is None and self.scale == "auto":
             raise OperatorError("With pilot=None no row is looked at: expected scale=, a length in data units.")
         if self.pilot is None and isinstance(self.init, str) and self.init == "pilot":
             raise DecodeError("With pilot=None there is no pilot to begin at: use init='sketch' or 'auto'.")
-        names, n = getattr(self, "feature_names_in_", None), self.n_features_in_
+        m = self._choose_n_frequencies(held.n_features) if self.n_frequencies == "auto" else self.n_frequencies
         plan = Plan(
             n_clusters=self._n_clusters,
-            n_frequencies=self._choose_n_frequencies(n) if self.n_frequencies == "auto" else self.n_frequencies,
+            n_frequencies=m,
             scale=None if self.scale == "auto" else self.scale,
             law=self.law,
             signature=self.signature,
             seed=as_seed(self.random_state),
         )
-        columns = [str(name) for name in (range(n) if names is None else names)]
-        return plan_operator(columns, names, draw, plan, self.pilot is not None, of_all), decoder_seed(plan.seed)
+        planned = draw_operator(held, plan, self.pilot is not None, of_all, refuse_few=False)  # see _require_rows
+        return planned, decoder_seed(plan.seed)
 
     def _sketched(
         self, held: HeldRows, operator: SketchOperator, on_bad: OnBad, empty: RowSample | None

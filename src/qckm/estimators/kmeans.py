@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from qckm.clustering.nearest import distances, nearest
 from qckm.common.arrays import Floats, Rows, Weights
-from qckm.decoding.targets.kmeans import DECODERS, Clustering, decode_hinted
+from qckm.decoding.targets.clustering import Clustering
+from qckm.decoding.targets.kmeans import DECODERS, decode_hinted
 from qckm.errors import warn
 from qckm.estimators.base import Columns, CompressiveEstimator
 from qckm.estimators.parameters import COUNT, SHARED, Expected, one_of, validate_rows, validate_weights

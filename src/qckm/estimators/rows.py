@@ -57,6 +57,8 @@ class EngineRows(HeldRows, Protocol):
 class ArrayRows:
     """Rows in memory that scikit-learn has validated."""
 
+    once = False
+
     def __init__(self, rows: Rows, weights: Weights | None, names: tuple[str, ...] | None) -> None:
         self.rows, self.weights, self.names = rows, weights, names
         self.n_features, self.weighted = rows.shape[1], weights is not None
@@ -101,6 +103,7 @@ class SourceRows:
             )
         self._source = data if isinstance(data, Source) else open_source(data, columns, usual=usual)
         self.n_features, self.names = self._source.n_features, self._source.feature_names
+        self.once = self._source.once
 
     def require_columns(self, operator: SketchOperator) -> None:
         """Refuse columns that are not the operator's."""

@@ -25,7 +25,7 @@ ONE_OF = 100
 # … and structured frequencies, which fit an int32, are rounded by a phase of no more than 0.002·√n with steps so long.
 _LONGEST = 8
 # Matrices (n, m) of float64 that there are at a time: 3 while dense frequencies are drawn and coded, 4 while they are
-# decoded with (decoding/room.py). Structured ones are drawn in less, but take as many operations as the matrix has
+# decoded with (decoding/task.py). Structured ones are drawn in less, but take as many operations as the matrix has
 # numbers, and nobody who has no room for it could decode with them.
 _MATRICES = 4
 # The highest frequency that fits an int16, in radians a step.

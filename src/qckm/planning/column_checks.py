@@ -32,7 +32,7 @@ _NAMES = re.compile(
 _ENDINGS = re.compile(r".*(?:[ _.-](?:id|idx|pk|uuid|guid)|[a-z](?:Id|ID))")
 
 
-def identifiers_in_rows(rows: Floats, weights: Floats, names: Sequence[str]) -> dict[str, str]:
+def identifiers_in_rows(rows: Floats, weights: Floats, names: Sequence[str]) -> dict[str, Remark]:
     """Return the columns of distinct rows (P, n), each of which stands for so many (P,), that name rows, and why.
 
     Examples
@@ -53,7 +53,7 @@ def identifiers_in_rows(rows: Floats, weights: Floats, names: Sequence[str]) -> 
     return found
 
 
-def identifiers_in_sketch(sketch: Sketch, names: Sequence[str]) -> dict[str, str]:
+def identifiers_in_sketch(sketch: Sketch, names: Sequence[str]) -> dict[str, Remark]:
     """Return the columns of a sketch that name rows, and why, by their names and bounds."""
     found = {}
     totals = {sketch.count, sketch.count + sketch.skipped} if sketch.exact and sketch.count >= _FEWEST else set()
@@ -66,7 +66,7 @@ def identifiers_in_sketch(sketch: Sketch, names: Sequence[str]) -> dict[str, str
     return found
 
 
-def dominating_column(variances: Floats, names: Sequence[str], known: Collection[str] = ()) -> str:
+def dominating_column(variances: Floats, names: Sequence[str], known: Collection[str] = ()) -> Remark | None:
     """Tell of a column beside which the others, of such variances (n,), do not count, unless it is no measurement.
 
     Examples
@@ -79,18 +79,20 @@ def dominating_column(variances: Floats, names: Sequence[str], known: Collection
         total = float(variances.sum())
     # Beside columns that are constant, any column is all there is.
     if np.count_nonzero(variances) < 2 or not total < np.inf or variances.max() <= _NEARLY_ALL * total:
-        return ""
+        return None
     name, share = names[int(variances.argmax())], float(variances.max()) / total
     if name in known:
-        return ""
+        return None
     return Remark(
         f"Column {name!r} makes up {'more than 99.9%' if share > 0.999 else f'{share:.1%}'} of the squared distances "
         "between rows: the others hardly count. Standardize the columns if they should.",
         about="standardize",
+        code="dominating column",
+        column=name,
     )
 
 
-def doubts_of_rows(rows: Floats, weights: Floats, units: Floats, names: Sequence[str]) -> tuple[str, ...]:
+def doubts_of_rows(rows: Floats, weights: Floats, units: Floats, names: Sequence[str]) -> tuple[Remark, ...]:
     """Return what a user should hear of the columns of a pilot, which count in such units (n,)."""
     identifiers = identifiers_in_rows(rows, weights, names)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -133,7 +135,8 @@ def _named(name: str, lower: float, upper: float) -> str:
     return _CALLED if called and upper > lower else ""
 
 
-def _advice(name: str, words: str, names: Sequence[str]) -> str:
+def _advice(name: str, words: str, names: Sequence[str]) -> Remark:
     others = [other for other in names if other != name]
     which = f", and read {', '.join(others)} alone" if 0 < len(others) <= 10 else ""
-    return Remark(f"Column {name!r} {words}. Distances in it mean nothing: leave it out{which}.", about="columns")
+    said = f"Column {name!r} {words}. Distances in it mean nothing: leave it out{which}."
+    return Remark(said, about="columns", code="identifier", column=name)

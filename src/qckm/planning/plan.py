@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from qckm.planning.scale import Settings, choose_law, choose_n_frequencies, choo
 from qckm.sketch import SketchOperator
 from qckm.sources.engine_rows import engine_of, open_held
 from qckm.sources.source import Source
-from qckm.sources.table import Selection
 
 log = logging.getLogger(__name__)
 # So few clusters are found in seconds, whatever the rows.
@@ -82,17 +81,6 @@ class Planned:
     remarks: tuple[str, ...] = ()
 
 
-class PilotedRows(SampledRows, Protocol):
-    """Rows in files that others read."""
-
-    selection: Selection
-    once: bool
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """The names of the columns, where they have names."""
-
-
 def operator_from_pilot(
     X: object,
     n_clusters: int,
@@ -109,9 +97,7 @@ def operator_from_pilot(
     K = as_count("n_clusters", n_clusters)
     plan = Plan(K, n_frequencies, None, law, signature, dither, bool(standardize), as_seed(random_state), octaves, True)
     if engine_of(X):
-        held = open_held(X, columns)
-        names = held.names or tuple(map(str, range(held.n_features)))
-        planned = plan_operator(names, held.names, lambda rng: draw_pilot(held, rng, choose_pilot_size(K)), plan)
+        planned = draw_operator(open_held(X, columns), plan)
     else:
         from qckm.sources.opening import open_source  # it needs pyarrow, which takes its time
 
@@ -121,40 +107,6 @@ def operator_from_pilot(
     if planned.remarks:
         warn(" ".join(planned.remarks), RemarkWarning)
     return planned.operator
-
-
-def draw_operator(source: Source | PilotedRows, plan: Plan, want_hints: bool = False) -> Planned:
-    """Draw the operator; look at a pilot only where a wish was left open, or what it tells a decoder is wanted.
-
-    With scale and m given, and no standardising, no row is read and phases count from 0: the same wishes give the same
-    operator everywhere.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from qckm.sources.opening import open_source
-    >>> rows = np.random.default_rng(0).normal(size=(1000, 2)) * [1, 1000]
-    >>> planned = draw_operator(open_source(rows), Plan(n_clusters=3, standardize=True))
-    >>> planned.operator.units.round(-1).tolist(), planned.operator.n_frequencies
-    ([0.0, 980.0], 100)
-    """
-    drawn: list[int] = []
-    size = choose_pilot_size(plan.n_clusters)
-
-    def draw(rng: np.random.Generator) -> Pilot:
-        pilot = draw_pilot(source, rng, size)
-        drawn.append(int(pilot.weights.sum()))
-        if want_hints and drawn[0] < size:  # these are all rows there are
-            require_rows(drawn[0], plan.n_clusters or 1)
-        return pilot
-
-    planned = plan_operator(source.selection.names, source.feature_names, draw, plan, want_hints, not source.once)
-    if not (source.once and drawn):
-        return planned
-    words = (
-        f"the scale is that of the first {drawn[0]} rows of the pipe: if the others differ, give an operator or a scale"
-    )
-    return replace(planned, words=(*planned.words, words))
 
 
 def require_rows(rows: float, n_clusters: int) -> None:
@@ -168,20 +120,39 @@ def require_rows(rows: float, n_clusters: int) -> None:
         )
 
 
-def plan_operator(
-    names: Sequence[str],
-    feature_names: tuple[str, ...] | None,
-    draw: Callable[[np.random.Generator], Pilot],
-    plan: Plan,
-    want_hints: bool = False,
-    of_all: bool = True,
+def draw_operator(
+    rows: Source | SampledRows, plan: Plan, want_hints: bool = False, of_all: bool = True, refuse_few: bool = True
 ) -> Planned:
-    """Draw the operator for columns of these names; `draw` gives a pilot of them, of all rows or the first.
+    """Draw the operator; look at a pilot only where a wish was left open, or what it tells a decoder is wanted.
 
-    Where it is drawn from a pilot, the pilot's rows are part of the dice. Two data sets of one seed then never give
-    operators whose sketches add up: else that would be luck, of scales and origins that are rounded to the same.
+    With scale and m given, and no standardising, no row is read and phases count from 0: the same wishes give the same
+    operator everywhere. Where it is drawn from a pilot, the pilot's rows are part of the dice. Two data sets of one
+    seed then never give operators whose sketches add up: else that would be luck, of scales and origins that are
+    rounded to the same.
+
+    Parameters
+    ----------
+    rows : Source or SampledRows
+    plan : Plan
+    want_hints : bool
+        Whether a decoder wants to hear of the pilot.
+    of_all : bool
+        Whether these are all rows, and not the first ones.
+    refuse_few : bool
+        Whether fewer rows than clusters are refused, where they will be decoded.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from qckm.sources.opening import open_source
+    >>> rows = np.random.default_rng(0).normal(size=(1000, 2)) * [1, 1000]
+    >>> planned = draw_operator(open_source(rows), Plan(n_clusters=3, standardize=True))
+    >>> planned.operator.units.round(-1).tolist(), planned.operator.n_frequencies
+    ([0.0, 980.0], 100)
     """
-    n, n_clusters = len(names), plan.n_clusters
+    n, n_clusters, size = rows.n_features, plan.n_clusters, choose_pilot_size(plan.n_clusters)
+    feature_names = rows.feature_names if isinstance(rows, Source) else rows.names
+    names = feature_names or tuple(map(str, range(n)))
     if n_clusters is None and (plan.scale is None or plan.n_frequencies is None):
         raise OperatorError("Expected n_clusters, or both scale and n_frequencies, got neither.")
     for_pilot, for_operator, _ = spawn(plan.seed, 3)
@@ -189,11 +160,14 @@ def plan_operator(
     m = plan.n_frequencies or choose_n_frequencies(n, n_clusters or 1, plan.alone)
     signature = signatures.get(plan.signature)
     require_drawable(n, m)  # before rows are looked at: a K that cannot be meant ends here
-    law, radians = choose_law(n, n_clusters or 1, m, signature, plan.law, of_all)
+    law, radians = choose_law(n, n_clusters or 1, m, signature, plan.law, of_all and not rows.once)
     words: list[str] = []
     remarks: tuple[str, ...] = ()
     if plan.scale is None or plan.standardize or want_hints:
-        pilot = draw(for_pilot)
+        pilot = draw_pilot(rows, for_pilot, size)
+        drawn = int(pilot.weights.sum())
+        if want_hints and refuse_few and drawn < size:  # these are all rows there are
+            require_rows(drawn, n_clusters or 1)
         if plan.standardize:
             units = _deviations(pilot)
             constant = [name for name, unit in zip(names, units, strict=True) if unit == 0]
@@ -205,6 +179,11 @@ def plan_operator(
         settings = choose_settings(pilot_in_units, n_clusters or 1, for_pilot, radians)
         scale = plan.scale or float(np.ldexp(settings.scale, -(plan.octaves // 2)))
         origin, extent = settings.origin * units, settings.extent * units
+        if rows.once:
+            words.append(
+                f"the scale is that of the first {drawn} rows of the pipe: if the others differ, give an operator or a "
+                "scale"
+            )
     operator = SketchOperator.draw(
         n_features=n,
         n_frequencies=m,
@@ -225,7 +204,7 @@ def plan_operator(
     return _with_hints(operator, pilot, settings, plan, tuple(words), remarks)
 
 
-def plan_decoding(source: Source | PilotedRows, plan: Plan, operator: SketchOperator) -> Planned:
+def plan_decoding(source: Source | SampledRows, plan: Plan, operator: SketchOperator) -> Planned:
     """Draw a pilot for a decoder alone: the operator was made elsewhere."""
     for_pilot, _, _ = spawn(plan.seed, 3)
     pilot = draw_pilot(source, for_pilot, choose_pilot_size(plan.n_clusters))
@@ -253,7 +232,7 @@ def sampled(hints: Hints, sample: RowSample) -> Hints:
         pilot = sample.pilot()
     except QckmError:  # a row whose square is no number: the sketch has clipped it, and said so
         return hints.without_rows()
-    return replace(hints, rows=pilot.rows, weights=pilot.weights)
+    return replace(hints, rows=pilot.rows, weights=pilot.weights, of_all=True)
 
 
 def decoder_seed(seed: int) -> int:

@@ -31,6 +31,7 @@ class SampledRows(Protocol):
 
     n_features: int
     names: tuple[str, ...] | None  # of the columns, where they have names
+    once: bool  # whether they can be read only once, so that the first of them have to do
 
     def sample(self, empty: RowSample, rng: np.random.Generator) -> RowSample:
         """Sample the rows before they are sketched: all of them, or some that are drawn."""

@@ -121,7 +121,7 @@ def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[F
 def _spacing(centers: Floats) -> float:
     """Return the distance from a typical one of the centres (K, n) to the next, the median; 0 where there is one only.
 
-    Clusters much nearer than that are told apart by harmonics (decoding/model/waves.py), if the signature has any.
+    Clusters much nearer than that are told apart by harmonics (decoding/model/loops.py), if the signature has any.
     """
     places = np.unique(centers, axis=0)
     if len(places) < 2:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from qckm.decoding.targets.kmeans import Clustering
+from qckm.decoding.targets.clustering import Clustering
 from qckm.drift import plane
 from qckm.operator.arguments import as_count
 from qckm.plots.axes import draw_plane

@@ -5,10 +5,11 @@ import pytest
 
 import qckm
 from qckm.decoding.clouds.known_totals import column_totals, totals_of
-from qckm.decoding.fit.clusters import Mixture, Problem
+from qckm.decoding.fit.clusters import Problem
+from qckm.decoding.model.mixture import Mixture
 from qckm.decoding.model.sketch_model import SketchModel
-from qckm.decoding.search import column_test
-from qckm.decoding.search.column_test import column_gap
+from qckm.decoding.search import expectation
+from qckm.decoding.search.expectation import column_gap
 
 CENTERS = np.array([[-4.0, 0.0, 1.0], [3.0, 3.0, -1.0], [0.0, -5.0, 2.0]])
 
@@ -66,7 +67,7 @@ def fitted(sketch, centers=CENTERS, width=1.0):
 
 
 def test_the_gap_of_the_right_clusters_is_that_of_chance(monkeypatch):
-    monkeypatch.setattr(column_test, "LEFT_OUT", 0.0)  # so much more is let pass
+    monkeypatch.setattr(expectation, "LEFT_OUT", 0.0)  # so much more is let pass
     gaps = []
     for seed in range(20):
         model, mixture = fitted(operator().sketch(rows(1000, seed)))

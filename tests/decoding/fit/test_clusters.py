@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm.decoding.fit.clusters import Mixture, Problem
+from qckm.decoding.fit.clusters import Problem
+from qckm.decoding.model.loops import loops
+from qckm.decoding.model.mixture import Mixture
 from qckm.decoding.model.sketch_model import SketchModel
-from qckm.decoding.model.waves import atoms
 
 ROUND = np.zeros((4, 0, 3))
 
@@ -20,7 +21,7 @@ def made():
 
 
 def made_of(waves, truth):
-    exact = np.tensordot(truth.weights, atoms(waves, *truth.shape), 1)
+    exact = np.tensordot(truth.weights, loops().atoms(waves, *truth.shape), 1)
     return Problem(waves._replace(z=exact), np.full(3, -20.0), np.full(3, 20.0))
 
 

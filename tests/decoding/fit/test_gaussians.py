@@ -5,8 +5,7 @@ import pytest
 
 import qckm
 from qckm.decoding.fit.gaussians import Problem
-from qckm.decoding.model.gaussian_model import Measured
-from qckm.decoding.model.gaussian_shapes import Shape
+from qckm.decoding.model.gaussian_model import Measured, Shape
 
 SHAPES = {
     "full": Shape.full,

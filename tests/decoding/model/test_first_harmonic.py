@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import check_grad
 
 import qckm
-from qckm.decoding.model.first_harmonic import FirstHarmonicModel
+from qckm.decoding.model.sketch_model import FirstHarmonicModel
 from qckm.operator.signatures import SIGNATURES
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from qckm.decoding.model import c_loops, numpy_loops
-from qckm.decoding.model.loops import Rules
-from qckm.decoding.model.waves import Waves
+from qckm.decoding.model.loops import Rules, Waves
 
 CASES = 24
 

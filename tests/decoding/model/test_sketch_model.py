@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import qckm
+from qckm.decoding.model.loops import MORE_HARMONICS
 from qckm.decoding.model.sketch_model import SketchModel
-from qckm.decoding.model.waves import MORE_HARMONICS
 
 
 def model(signature="one-bit", n_harmonics=None, rows=None):

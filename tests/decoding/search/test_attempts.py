@@ -26,7 +26,7 @@ def begin(X, start, n_axes=0, m=100):
     problem = Problem(model.waves, model.to_points(X.min(axis=0)), model.to_points(X.max(axis=0)))
     search = Search(problem, model.n_measurements, model.mean, model.deviation, np.random.default_rng(1000), 1e9)
     attempt = begin_at(search, model, model.to_points(np.array(start, float)), n_axes)
-    return attempt, model, attempt.equal.points * model.length + model.origin
+    return attempt, model, attempt.one_width.points * model.length + model.origin
 
 
 def furthest(found, centers=CENTERS):
@@ -36,10 +36,10 @@ def furthest(found, centers=CENTERS):
 def test_clusters_of_one_width_are_explained_from_a_rough_start():
     attempt, model, found = begin(rows(), CENTERS + 1.0)
     assert attempt.explained
-    assert attempt.equal.misfit <= attempt.goal
+    assert attempt.one_width.misfit <= attempt.goal
     assert furthest(found) < 0.1
-    np.testing.assert_allclose(np.sqrt(attempt.equal.widths) * model.spread, 1.0, atol=0.1)
-    np.testing.assert_allclose(attempt.equal.weights, 1 / 3, atol=0.02)
+    np.testing.assert_allclose(np.sqrt(attempt.one_width.widths) * model.spread, 1.0, atol=0.1)
+    np.testing.assert_allclose(attempt.one_width.weights, 1 / 3, atol=0.02)
 
 
 def test_a_start_with_two_points_in_one_cluster_is_mended():
@@ -51,16 +51,16 @@ def test_a_start_with_two_points_in_one_cluster_is_mended():
 def test_too_few_clusters_explain_nothing():
     attempt, _, _ = begin(rows(), CENTERS[:2])
     assert not attempt.explained
-    assert attempt.equal.misfit > 10 * attempt.goal
+    assert attempt.one_width.misfit > 10 * attempt.goal
 
 
 def test_widths_of_their_own_explain_what_one_width_does_not():
     attempt, model, _ = begin(rows((0.6, 1.0, 1.8)), CENTERS)
     assert attempt.explained
-    assert attempt.equal.misfit > attempt.goal >= attempt.own.misfit
-    assert np.ptp(attempt.equal.widths) == 0
-    order = np.argsort(attempt.own.widths)
-    np.testing.assert_allclose(np.sqrt(attempt.own.widths[order]) * model.spread, [0.6, 1.0, 1.8], atol=0.15)
+    assert attempt.one_width.misfit > attempt.goal >= attempt.own_widths.misfit
+    assert np.ptp(attempt.one_width.widths) == 0
+    order = np.argsort(attempt.own_widths.widths)
+    np.testing.assert_allclose(np.sqrt(attempt.own_widths.widths[order]) * model.spread, [0.6, 1.0, 1.8], atol=0.15)
 
 
 def test_axes_explain_what_round_clusters_do_not():
@@ -68,8 +68,10 @@ def test_axes_explain_what_round_clusters_do_not():
     without, _, _ = begin(X, CENTERS)
     with_axes, _, _ = begin(X, CENTERS, n_axes=1)
     assert (without.explained, with_axes.explained) == (False, True)
-    assert with_axes.own.axes.shape == (3, 1, 2)
-    directions = np.abs(with_axes.own.axes[:, 0]) / np.linalg.norm(with_axes.own.axes[:, 0], axis=1, keepdims=True)
+    assert with_axes.own_widths.axes.shape == (3, 1, 2)
+    directions = np.abs(with_axes.own_widths.axes[:, 0]) / np.linalg.norm(
+        with_axes.own_widths.axes[:, 0], axis=1, keepdims=True
+    )
     np.testing.assert_allclose(directions, [[0.0, 1.0]] * 3, atol=0.15)
 
 

@@ -62,10 +62,9 @@ def test_whoever_watches_is_told_by_all_threads_and_ends_all(rings, monkeypatch)
     monkeypatch.setattr("qckm.decoding.search.density.count_threads", lambda n_jobs: 3)
     search = search_in(rings, 60, np.inf)
     told = []
-    with watching(lambda step: told.append(current_thread()) or len(told) > 30):
+    with watching(lambda step: told.append(current_thread()) or len(set(told)) > 1):
         assert len(fit_densities(search, 2, 0)) < 8
     assert len(set(told)) > 1
-    assert len(told) < 100
 
 
 def test_a_density_has_no_more_unknowns_than_there_are_measurements(rings):

@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -5,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 import qckm
 from qckm.decoding.task import Sample
 from qckm.decoding.verdict.remarks import out_of_reach, remarks_on
-from qckm.errors import RemarkWarning
+from qckm.errors import Remark, RemarkWarning, codes_of
 
 
 @pytest.fixture
@@ -29,6 +31,14 @@ def test_nothing_is_said_where_nothing_is_odd(sketch):
 def test_centroids_in_one_place_are_told(sketch):
     (words,) = remarks_on(sketch, SPREAD_OUT[[0, 0, 2]], THIRDS)
     assert "3 centroids are in 2 places" in words
+
+
+def test_programs_read_codes_and_people_words(sketch):
+    found = remarks_on(sketch, SPREAD_OUT[[0, 0, 2]], np.array([1.0, 0.0, 0.0]), sample_of(SPREAD_OUT[[0, 0, 1]]))
+    assert codes_of(found) == {"too few rows", "coincident", "empty"}
+    assert codes_of(["The search was stopped: these are the best centroids so far."]) == set()
+    copied = pickle.loads(pickle.dumps(Remark("Words.", code="identifier", column="id")))
+    assert (copied, copied.code, copied.values) == ("Words.", "identifier", {"column": "id"})
 
 
 def test_centroids_without_rows_are_told(sketch):

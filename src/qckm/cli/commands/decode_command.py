@@ -7,8 +7,9 @@ import click
 from qckm.cli import inputs, options, sketch_io, sketch_to_model, summaries
 from qckm.cli.console import Console
 from qckm.cli.paths import Input, OneFile
+from qckm.decoding.targets.clustering import Clustering
 from qckm.decoding.targets.gaussian_mixture import COVARIANCE_TYPES, CovarianceType, FittedMixture
-from qckm.decoding.targets.kmeans import Clustering, Hints
+from qckm.decoding.targets.kmeans import Hints
 from qckm.models import Model
 from qckm.models.gaussian_density import GaussianDensity
 from qckm.planning.plan import require_rows

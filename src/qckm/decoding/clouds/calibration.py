@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.decoding.clouds.contributions import Contributions
-from qckm.decoding.clouds.gpu_contributions import GpuContributions
 from qckm.decoding.clouds.known_totals import totals_of
 from qckm.decoding.task import count_rows
 from qckm.errors import PoorFitWarning, RowsError, warn
@@ -177,7 +176,7 @@ class Solution:
 
 
 def solve(
-    contributions: Contributions | GpuContributions,
+    contributions: Contributions,
     z: Floats,
     prior: Floats,
     tolerance: float | None = None,
@@ -202,8 +201,34 @@ def solve(
         ridge = max(RIDGE, ridge / _LOWERED)
 
 
+def solve_for_others(
+    contributions: Contributions,
+    z: Floats,
+    themselves: Floats,
+    prior: Floats,
+    added: float,
+    n_measured: int,
+) -> Solution:
+    """Return weights as `solve` does that are what points stand for themselves, and more."""
+    others = prior - themselves
+    share = float(others.sum())
+    rest = (z - contributions.mean(themselves)) / share
+    found = solve(contributions, rest, others / share, None, added / share**2, n_measured)
+    weights, left = themselves + share * found.weights, share * found.left
+    measured = z[:n_measured] - left
+    variance = float(weights @ contributions.squares(n_measured) - measured @ measured)
+    return replace(
+        found,
+        weights=weights,
+        left=left,
+        variance=variance,
+        size_before=float(1 / (prior @ prior)),
+        added=added * n_measured,
+    )
+
+
 def _solve(
-    contributions: Contributions | GpuContributions,
+    contributions: Contributions,
     z: Floats,
     prior: Floats,
     ridge: float,
@@ -243,7 +268,7 @@ def _solve(
 
 
 def _newton_direction(
-    contributions: Contributions | GpuContributions,
+    contributions: Contributions,
     weights: Floats,
     mean: Floats,
     gradient: Floats,
@@ -270,10 +295,11 @@ def _newton_direction(
     return direction, along
 
 
-def unexplained(sketch: Sketch, points: Floats, weights: Floats, values: Floats) -> float:
-    """Return the variance of a function of points, of values (P,), that the sketch says nothing of.
+def unexplained(sketch: Sketch, points: Floats, weights: Floats, values: Floats, chance: Floats) -> float:
+    """Return the variance of the mean of a function of points, of values (P,), but for what the sketch says of it.
 
     What it does say is a linear function of the measurements: found with each half of the points, judged by the other.
+    `chance` (P,) is what each point adds to the variance.
     """
     contributions = totals_of(sketch, points, weights).contributions
     first = np.arange(len(points)) % 2 == 0
@@ -287,7 +313,7 @@ def unexplained(sketch: Sketch, points: Floats, weights: Floats, values: Floats)
         slope = contributions.mean(shares * (values - level))
         _, along = _newton_direction(contributions, shares, mean, -slope, RIDGE, _ENOUGH)
         rest = values - level - (along - shares @ along)
-        left += float(weights[~half] @ rest[~half] ** 2)
+        left += float(chance[~half] @ rest[~half] ** 2)
     return left
 
 

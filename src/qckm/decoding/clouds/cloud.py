@@ -15,11 +15,10 @@ import numpy.typing as npt
 from qckm.clustering.nearest import nearest
 from qckm.clustering.weighted_kmeans import count_runs, kmeans
 from qckm.common.arrays import Floats
-from qckm.decoding.clouds.calibration import Solution, solve
+from qckm.decoding.clouds.calibration import Solution, solve, solve_for_others
 from qckm.decoding.clouds.known_totals import totals_of
-from qckm.decoding.task import count_rows
+from qckm.decoding.task import Sample, count_rows
 from qckm.decoding.watching import asked_to_stop, tell
-from qckm.kernels.placement import current_gpu
 from qckm.sketch import Sketch
 
 # Points of a drawn cloud at least, and per cluster: k-means of P points errs by a share of about K / P.
@@ -32,9 +31,6 @@ _RUNS_ON_POINTS = 3
 _MOST_CONTRIBUTIONS = 1 << 28
 # Raking: so many rounds at most, each point moving by this share of the length that the frequencies resolve.
 _ROUNDS, _STEP = 8, 0.15
-# Distances of an iteration below which a GPU, which waits for each of many launches, cannot be worth it: a guess, not
-# measured. Centroids may differ either way, as k-means starts at other points.
-_WORTH_A_GPU = 1 << 18
 # Weights by which points are only drawn anew may be rough.
 _ROUGH = 0.1
 
@@ -69,6 +65,30 @@ class Cloud:
         return cls(sketch, points, shares, found, _surprise(found, shares))
 
     @classmethod
+    def of_sample(cls, sketch: Sketch, sample: Sample) -> Cloud:
+        """Give rows weights that reproduce a sketch. Rows that were sketched count once each: others are weighed.
+
+        One row far away, drawn for sure, stands for no other, whatever the sketch leaves open.
+        """
+        rows, count = sample.rows, count_rows(sketch)
+        others = np.maximum(sample.weights - 1, 0)
+        if not (sample.of_all and sketch.exact and others.any() and len(rows) < count):
+            return cls.calibrated(sketch, rows, sample.weights)
+        themselves = np.full(len(rows), 1 / count)
+        shares = themselves + (1 - len(rows) / count) / others.sum() * others
+        known = totals_of(sketch, rows, shares, _looked_at(sketch, len(rows)))
+        found = solve_for_others(
+            known.contributions, known.values, themselves, shares, sketch.noise_variance, known.n_measured
+        )
+        return cls(sketch, rows, shares, found, _surprise(found, shares))
+
+    @classmethod
+    def of_rows(cls, sketch: Sketch, sample: Sample | None) -> Cloud | None:
+        """Give rows weights that reproduce a sketch; return None where there are none, or they cannot."""
+        cloud = None if sample is None else cls.of_sample(sketch, sample)
+        return cloud if cloud is not None and cloud.matches else None
+
+    @classmethod
     def raked(
         cls, sketch: Sketch, points: Floats, lower: Floats, upper: Floats, length: Floats, rng: np.random.Generator
     ) -> Cloud:
@@ -96,15 +116,34 @@ class Cloud:
         solution = replace(clouds[0].solution, weights=weights)
         return cls(clouds[0].sketch, np.concatenate([cloud.points for cloud in clouds]), weights, solution, 0.0)
 
-    def some(self, which: npt.NDArray[np.bool_]) -> Cloud:
-        """Return some of the points, with the weights that they have."""
-        shares = self.weights[which] / max(self.weights[which].sum(), np.finfo(np.float64).tiny)
-        return replace(self, points=self.points[which], prior=shares, solution=replace(self.solution, weights=shares))
+    def weighing(self, factors: npt.NDArray[np.int_]) -> Cloud:
+        """Return the points with weights that are these times as large, without those of none."""
+        shares = (factors * self.weights)[factors > 0]
+        shares /= max(shares.sum(), np.finfo(np.float64).tiny)
+        return replace(
+            self, points=self.points[factors > 0], prior=shares, solution=replace(self.solution, weights=shares)
+        )
+
+    @property
+    def matches(self) -> bool:
+        """Whether the points reproduce the sketch at least as well as rows drawn at random."""
+        return self.solution.matches(count_rows(self.sketch))
 
     @property
     def weights(self) -> Floats:
         """Shares of all rows, (P,), of sum 1."""
         return self.solution.weights
+
+    @property
+    def open(self) -> Floats:
+        """Which share of each point (P,) is open to chance: a row that stands for W was drawn with a chance of 1/W."""
+        found: Floats = 1 - 1 / np.maximum(self.prior * count_rows(self.sketch), 1)
+        return found
+
+    @property
+    def chance(self) -> Floats:
+        """What each point adds to the variance of a mean, (P,)."""
+        return self.weights**2 * self.open
 
     def nearest(self, centers: Floats) -> tuple[npt.NDArray[np.intp], Floats]:
         """Return which of some centres (K, n) is the nearest of each point, and the squared distance in units, (P,)."""
@@ -130,25 +169,13 @@ class Cloud:
         size = float(np.sqrt(self.weights @ (((self.points - mean) / units) ** 2).mean(axis=1))) or 1.0
         rows, counts = (self.points - mean) / (units * size), self.weights * len(self.points)
         begun = [(start - mean) / (units * size) for start in starts]
-        centers, labels = _kmeans(rows, counts, n_clusters, begun, n_fresh, rng)
+        tell("clustering")
+        best = kmeans(rows, counts, n_clusters, n_fresh, rng, begun)
+        centers, labels = best.centers, best.labels.astype(np.int64)
         shares: Floats = np.bincount(labels, self.weights, minlength=n_clusters).astype(np.float64)
         squares = self.weights * ((rows - centers[labels]) ** 2).mean(axis=1) * size**2
         widths = np.bincount(labels, squares, minlength=n_clusters) / np.maximum(shares, 1e-300)
         return Centroids(centers * (units * size) + mean, shares, widths)
-
-
-def _kmeans(
-    rows: Floats, weights: Floats, n_clusters: int, starts: Sequence[Floats], n_fresh: int, rng: np.random.Generator
-) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return the best centroids of runs from the starts and of runs afresh, and the label of each row."""
-    tell("clustering")
-    gpu = current_gpu()
-    if gpu is not None and len(rows) * n_clusters >= _WORTH_A_GPU:
-        from qckm.decoding.clouds.gpu_kmeans import cluster_on_gpu
-
-        return cluster_on_gpu(rows, weights, n_clusters, starts, n_fresh, int(rng.integers(2**31)), gpu)
-    best = kmeans(rows, weights, n_clusters, n_fresh, rng, starts)
-    return best.centers, best.labels.astype(np.int64)
 
 
 def _surprise(found: Solution, prior: Floats) -> float:

@@ -8,21 +8,17 @@ of columns, are numbers. All of it is of the rows' codes, as sketches are.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats, Int16s, Int64s
-from qckm.decoding.room import require_memory
+from qckm.decoding.task import require_memory
 from qckm.kernels import reference
-from qckm.kernels.placement import current_gpu
 from qckm.kernels.signs import Signs, pack_signs
 from qckm.kernels.values import Values
 from qckm.sketch import SketchOperator
-
-if TYPE_CHECKING:
-    from qckm.decoding.clouds.gpu_contributions import GpuContributions
 
 # float32 has 24 bits, a contribution at most 16; sums are made in float64 where it matters.
 Singles: TypeAlias = npt.NDArray[np.float32]
@@ -83,17 +79,9 @@ class Contributions:
 
 def contributions_of(
     operator: SketchOperator, rows: Floats, which: Int64s | None = None, columns: Singles | None = None
-) -> Contributions | GpuContributions:
-    """Return what rows (P, n) contribute at some of the frequencies or at all, and further columns (P, T) beside it.
-
-    They are kept where sketches are computed.
-    """
-    gpu = current_gpu()
+) -> Contributions:
+    """Return what rows (P, n) contribute at some of the frequencies or at all, and further columns (P, T) beside it."""
     beside = [] if columns is None or not columns.shape[1] else [columns]
-    if gpu is not None:
-        from qckm.decoding.clouds.gpu_contributions import GpuContributions
-
-        return GpuContributions.of(np.concatenate([measure(operator, rows, which), *beside], axis=1), gpu)
     more = map(Values, beside)
     chosen = _measurements(operator, which)
     if not operator.signature.is_one_bit:

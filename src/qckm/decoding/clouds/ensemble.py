@@ -23,9 +23,9 @@ from qckm.decoding.clouds.cloud import Cloud, choose_size
 from qckm.decoding.task import Task
 
 if TYPE_CHECKING:
-    from qckm.decoding.fit.clusters import Mixture
+    from qckm.decoding.model.mixture import Mixture
     from qckm.decoding.model.sketch_model import SketchModel
-    from qckm.decoding.targets.least_regret import Gaussians
+    from qckm.decoding.search.scales import Fitted
 
 # Variances of clusters that are wider than those fitted, lest what is further away has no point to stand for it.
 WIDER, WIDEST = 2.0, 4.0
@@ -33,9 +33,9 @@ WIDER, WIDEST = 2.0, 4.0
 MIXED = 4
 
 
-def clouds_of(task: Task, fitted: Gaussians, rng: np.random.Generator) -> list[Cloud]:
+def clouds_of(task: Task, fitted: Fitted, rng: np.random.Generator) -> list[Cloud]:
     """Return clouds that have the sketch; the first began at the K Gaussians as they are, and has not moved."""
-    size, gaussians = choose_size(task.n_clusters), fitted.attempt.own
+    size, gaussians = choose_size(task.n_clusters), fitted.attempt.own_widths
     wider, widest = (gaussians._replace(widths=factor * gaussians.widths) for factor in (WIDER, WIDEST))
 
     def draw(mixture: Mixture, share: float) -> Floats:

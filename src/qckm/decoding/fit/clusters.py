@@ -1,58 +1,25 @@
-"""Fit clusters to a sketch: points, weights and widths together, by a projected limited-memory quasi-Newton method.
+"""Fit clusters to a sketch: points, weights and widths together; or the weights alone.
 
-L-BFGS within bounds (quasi_newton.py), all of it in the C core. A step costs little more than evaluating the misfit,
-so that a search can afford thousands of them.
+L-BFGS within bounds, all of it in the C core. A step costs little more than evaluating the misfit, so that a search can
+afford thousands of them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.decoding.model.loops import Rules, loops
-from qckm.decoding.model.waves import Waves
+from qckm.decoding.model.loops import Rules, Waves, loops
+from qckm.decoding.model.mixture import Mixture
+from qckm.kernels.threads import one_thread
 
 Widths = Literal["fixed", "shared", "own"]
 
 _NARROWEST = 1e-4  # a width of 0 would have no derivative of its logarithm
-
-
-class Mixture(NamedTuple):
-    """Clusters N(c, τI + Σ_r v_r v_rᵀ): their points, weights, widths τ and axes v, and their misfit to the sketch."""
-
-    points: Floats  # (K, n)
-    weights: Floats  # (K,)
-    widths: Floats  # (K,)
-    axes: Floats  # (K, r, n); r = 0 for round clusters
-    misfit: float
-
-    @property
-    def shape(self) -> tuple[Floats, Floats, Floats]:
-        """Where the clusters are and how far they reach: what their atoms depend on."""
-        return self.points, self.widths, self.axes
-
-    @property
-    def unknowns(self) -> int:
-        """The numbers that were fitted."""
-        return self.points.size + self.weights.size + self.widths.size + self.axes.size
-
-    def some(self, which: npt.NDArray[np.intp]) -> Mixture:
-        """Return some of the clusters, as they are."""
-        return Mixture(self.points[which], self.weights[which], self.widths[which], self.axes[which], np.inf)
-
-    def draw(self, count: int, rng: np.random.Generator) -> Floats:
-        """Draw points (count, n) from the mixture."""
-        shares = self.weights + np.finfo(np.float64).tiny  # where there is no weight at all, as much of each
-        which = rng.choice(len(shares), size=count, p=shares / shares.sum())
-        around = np.sqrt(self.widths[which])[:, np.newaxis] * rng.standard_normal((count, self.points.shape[1]))
-        along = rng.standard_normal((count, self.axes.shape[1]))
-        drawn: Floats = self.points[which] + around + np.einsum("ir,irn->in", along, self.axes[which])
-        return drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,3 +61,20 @@ class Problem:
         found, tau = loops().fit(self.waves, (K, r, free), tau, evenness, x, low, high, rules)
         points, weights, _, axes = np.split(found.x, [K * n, K * n + K, K * n + K + free])
         return Mixture(points.reshape(K, n), weights, tau, axes.reshape(K, r, n), found.value), found.evaluations
+
+
+def non_negative_weights(atoms: Floats, z: Floats) -> tuple[Floats, float]:
+    """Solve min ‖z − Σ_k α_k a_k‖² over α ≥ 0 for atoms (K, M); return α and that minimum.
+
+    By the normal equations, K × K where the atoms are K × M: their triangular factor poses the same problem to the
+    solver in K rows instead of M. A whisper on the diagonal keeps the factor defined when two atoms coincide.
+    """
+    from scipy.optimize import nnls  # here: takes half a second to import, and rows that were kept need none of it
+
+    gram = atoms @ atoms.T
+    gram[np.diag_indices_from(gram)] *= 1 + 1e-10
+    factor = np.linalg.cholesky(gram + 1e-13 * np.trace(gram) * np.eye(len(gram)))
+    with one_thread():  # of SciPy's libraries, which may not have been there when a decoder said so
+        weights, _ = nnls(factor.T, np.linalg.solve(factor, atoms @ z), maxiter=100 * len(gram))
+    residual = z - weights @ atoms
+    return weights, float(residual @ residual)

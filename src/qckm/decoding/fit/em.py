@@ -1,6 +1,6 @@
 """Expectation maximisation of points with weights, as a cloud has them: the best of many starts, raced.
 
-What scikit-learn's GaussianMixture does, which knows no weights. Where EM ends depends on where it began. A quarter of
+What scikit-learn's Mixture does, which knows no weights. Where EM ends depends on where it began. A quarter of
 the starts are clusters of k-means. The others are the points nearest to each of K points at random: of clusters that
 are long, or one in another, these are often better. All run for some steps on some points, the best to the end.
 """

@@ -7,8 +7,7 @@ import ctypes
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.model.loops import Descent, Rules
-from qckm.decoding.model.waves import Misfit, Waves
+from qckm.decoding.model.loops import Descent, Misfit, Rules, Waves
 from qckm.kernels.calling import Struct, call, fields, floats
 
 

@@ -1,37 +1,57 @@
-"""Which octave suits the data: the one whose clusters predict best what all octaves measured.
+"""Clusters as a mixture: in a model's coordinates, as they are fitted, and in data units, as a density.
 
-Each octave is decoded alone. Its density then predicts the measurements of the others, of which the fit has seen
-nothing. One that is too fine has little but noise to fit, and is wrong about the coarse octaves; one that is too coarse
-takes neighbours for one cluster, and is wrong about the fine ones. Were an octave judged by the others only, the one
-that is hardest to predict would gain by not having to; so its own measurements count too, with the error that they
-would have had if they had not been fitted, as far as that is known (generalised cross-validation).
-
-Errors count by their energy distance (Székely), ∫ |φ(ω) − ψ(ω)|² / ‖ω‖ⁿ⁺¹ dω for the characteristic functions of data
-and density: along every direction an octave counts half of the octave below. That is a distance of distributions that
-no scale is built into, and as k-means does, it minds rows in the wrong place by how far they are from the right one.
+What any operator would measure of a density is known: `predict`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.sketch import Sketch, SketchOperator
+from qckm.decoding.model.sketch_model import SketchModel
+from qckm.sketch import SketchOperator
 
-if TYPE_CHECKING:
-    from qckm.decoding.fit.clusters import Mixture
-    from qckm.decoding.model.sketch_model import SketchModel
-
-
-# More than a decoder needs at the scale it is made for: at coarse ones, clusters hardly blur the jumps of a signature.
+# Harmonics of a prediction, more than a decoder needs at the scale it is made for: at coarse ones, clusters hardly blur
+# the jumps of a signature.
 _N_HARMONICS = 41
 # A harmonic that is damped by e to the minus this, or more, is gone.
 _GONE = 40.0
-# A fit with hardly fewer unknowns than measurements: nobody knows its error, but it is some times that of the fit.
-_LEAST_FREEDOM = 0.2
+
+
+class Mixture(NamedTuple):
+    """Clusters N(c, τI + Σ_r v_r v_rᵀ): their points, weights, widths τ and axes v, and their misfit to the sketch."""
+
+    points: Floats  # (K, n)
+    weights: Floats  # (K,)
+    widths: Floats  # (K,)
+    axes: Floats  # (K, r, n); r = 0 for round clusters
+    misfit: float
+
+    @property
+    def shape(self) -> tuple[Floats, Floats, Floats]:
+        """Where the clusters are and how far they reach: what their atoms depend on."""
+        return self.points, self.widths, self.axes
+
+    @property
+    def unknowns(self) -> int:
+        """The numbers that were fitted."""
+        return self.points.size + self.weights.size + self.widths.size + self.axes.size
+
+    def some(self, which: npt.NDArray[np.intp]) -> Mixture:
+        """Return some of the clusters, as they are."""
+        return Mixture(self.points[which], self.weights[which], self.widths[which], self.axes[which], np.inf)
+
+    def draw(self, count: int, rng: np.random.Generator) -> Floats:
+        """Draw points (count, n) from the mixture."""
+        shares = self.weights + np.finfo(np.float64).tiny  # where there is no weight at all, as much of each
+        which = rng.choice(len(shares), size=count, p=shares / shares.sum())
+        around = np.sqrt(self.widths[which])[:, np.newaxis] * rng.standard_normal((count, self.points.shape[1]))
+        along = rng.standard_normal((count, self.axes.shape[1]))
+        drawn: Floats = self.points[which] + around + np.einsum("ir,irn->in", along, self.axes[which])
+        return drawn
 
 
 class Density(NamedTuple):
@@ -52,22 +72,6 @@ class Density(NamedTuple):
     def unknowns(self) -> int:
         """The numbers that were fitted."""
         return sum(part.size for part in self)
-
-
-def best_octave(parts: Sequence[Sketch], densities: Sequence[Density]) -> int:
-    """Return which of the sketches of octaves, the coarsest first, has the density that predicts all of them best."""
-    errors = np.array(
-        [[((part.values() - predict(part.operator, density)) ** 2).mean() for part in parts] for density in densities]
-    )
-    return int(scores(errors, [density.unknowns / parts[0].operator.n_measurements for density in densities]).argmin())
-
-
-def scores(errors: Floats, fitted: Sequence[float]) -> Floats:
-    """Return how badly each octave predicts, from mean squared errors (from, to) and its unknowns a measurement."""
-    freedom = np.maximum(1 - np.asarray(fitted), _LEAST_FREEDOM)
-    honest = errors * np.where(np.eye(len(errors)) == 1, freedom[:, np.newaxis] ** -2, 1.0)
-    total: Floats = honest @ 0.5 ** np.arange(len(errors))
-    return total
 
 
 def predict(operator: SketchOperator, density: Density, n_harmonics: int = _N_HARMONICS) -> Floats:

@@ -1,8 +1,11 @@
-"""The model of a sketch: what clusters would contribute, how far that is from the sketch, and the gradient.
+"""Models of a sketch: what clusters, or points, would contribute, how far that is from the sketch, and the gradient.
 
-A cluster N(c, τI) contributes an atom, the expectation of the signature over it (waves.py). Everything here counts in
-dimensionless coordinates u = (c − origin) / length, with a length a feature, in proportion to its unit, that makes the
-frequencies of order one: solvers then see the same problem whatever the data's units.
+`SketchModel`: a cluster N(c, τI) contributes an atom, the expectation of the signature over it (loops.py).
+`FirstHarmonicModel` is the paper's: a point c contributes a(c) = 2|F₁|·cos(Ωᵀ(c − origin) + ξ + arg F₁), the first
+harmonic of its signature, and in a paired sketch the same a quarter turn on (equation QCKMclustering).
+
+Everything here counts in dimensionless coordinates u = (c − origin) / length, with a length a feature, in proportion to
+its unit, that makes the frequencies of order one: solvers then see the same problem whatever the data's units.
 """
 
 from __future__ import annotations
@@ -12,9 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.model.waves import MORE_HARMONICS, N_HARMONICS, Waves
-from qckm.decoding.room import require_room
-from qckm.decoding.task import count_rows
+from qckm.decoding.model.loops import MORE_HARMONICS, N_HARMONICS, Waves, loops
+from qckm.decoding.task import count_rows, require_room
 from qckm.operator.signatures import Signature
 from qckm.sketch import Sketch, SketchOperator
 
@@ -22,8 +24,31 @@ from qckm.sketch import Sketch, SketchOperator
 _SHARE_AT_ZERO = 1 / 30
 
 
-@dataclass(frozen=True, eq=False)
-class SketchModel:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Coordinates:
+    """Coordinates in which frequencies are of order one."""
+
+    origin: Floats  # (n,), in data units …
+    length: Floats  # … as is one of these coordinates, (n,)
+
+    def to_points(self, centers: Floats) -> Floats:
+        """Turn data units into these coordinates."""
+        return (centers - self.origin) / self.length
+
+    def to_centers(self, points: Floats) -> Floats:
+        """Turn these coordinates into data units."""
+        return points * self.length + self.origin
+
+
+def length_of(operator: SketchOperator, omega: Floats) -> Floats:
+    """Return the length (n,), in data units, that makes the mean square norm of frequencies (n, m) 1."""
+    squares = ((omega * operator.units[:, np.newaxis]) ** 2).sum(axis=0)
+    length: Floats = operator.units / np.sqrt(squares.mean())
+    return length
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SketchModel(Coordinates):
     """Clusters seen by one operator, beside the sketch they should explain."""
 
     waves: Waves  # of the operator's frequencies, and of the frequency 0 some times
@@ -31,8 +56,6 @@ class SketchModel:
     paired: bool
     signature: Signature
     count: float  # of rows, as far as it is known
-    origin: Floats
-    length: Floats  # (n,)
     spread: float  # one of these coordinates, in units
     noise: float  # E‖z − E z‖², the sampling noise of a sketch of so many rows, and the noise of a private one
     added: float  # the latter's variance, a measurement
@@ -88,14 +111,6 @@ class SketchModel:
     def n_measurements(self) -> int:
         """The numbers in the sketch, M."""
         return self.n_frequencies * (2 if self.paired else 1)
-
-    def to_points(self, centers: Floats) -> Floats:
-        """Turn data units into the model's coordinates."""
-        return (centers - self.origin) / self.length
-
-    def to_centers(self, points: Floats) -> Floats:
-        """Turn the model's coordinates into data units."""
-        return points * self.length + self.origin
 
     def contributions(self, points: Floats) -> Floats:
         """Return what rows at points (rows, n) contribute to the sketch, (rows, 2·m); nothing at the frequency 0."""
@@ -171,3 +186,61 @@ def _whereabouts(sketch: Sketch, spread: Floats | None) -> tuple[Floats, Floats]
         return sketch.column_means, np.sqrt(sketch.column_variances)
     lower, upper = sketch.coded_bounds
     return (lower + upper) / 2, (upper - lower) / 4
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FirstHarmonicModel(Coordinates):
+    """Points seen through the first harmonic of one operator, beside the sketch z: (M,) they should explain."""
+
+    z: Floats
+    frequencies: Floats  # (n, m), radians a length
+    phases: Floats  # (m,), ξ + arg F₁
+    amplitude: float
+    paired: bool
+
+    @classmethod
+    def of(cls, sketch: Sketch) -> FirstHarmonicModel:
+        """Return the model of a sketch."""
+        operator = sketch.operator
+        signature = operator.signature
+        require_room(operator.n_features, operator.n_frequencies)
+        omega = operator.frequencies
+        length = length_of(operator, omega)
+        return cls(
+            z=sketch.values() - signature.harmonics[0].real,
+            frequencies=np.ascontiguousarray(omega * length[:, np.newaxis]),
+            phases=operator.phases + np.angle(signature.harmonics[1]),
+            amplitude=signature.amplitude,
+            paired=operator.paired,
+            origin=operator.origin,
+            length=length,
+        )
+
+    def waves(self, sketch: Floats) -> Waves:
+        """Return what the loops need to know to explain what is like a sketch (M,): pure tones, of no width."""
+        halves = np.append(sketch, np.zeros(0 if self.paired else sketch.size)).reshape(2, -1)
+        # a·cos(T) in the measurement at ξ and −b·sin(T) a quarter turn on; a single sketch has b = 0.
+        tone = np.array([[self.amplitude, 0.0, 0.0, self.amplitude if self.paired else 0.0]])
+        return Waves(self.frequencies, self.phases, np.zeros(self.phases.size), tone, 1, halves)
+
+    def atoms(self, points: Floats) -> Floats:
+        """Return the atoms (K, M) of points (K, n)."""
+        both = loops().atoms(self.waves(self.z), points, *_no_widths(points))
+        return both.reshape(len(points), -1) if self.paired else both[:, 0]
+
+    def residual(self, points: Floats, weights: Floats) -> Floats:
+        """Return z − Σ_k α_k a(c_k), (M,)."""
+        return self.z - weights @ self.atoms(points)
+
+    def correlation(self, point: Floats, residual: Floats) -> tuple[float, Floats]:
+        """Return ⟨a(c) / ‖a(c)‖, r⟩ of one point (n,) and its gradient (step 1)."""
+        return loops().correlation(self.waves(residual), point)
+
+    def objective(self, points: Floats, weights: Floats) -> tuple[float, Floats, Floats]:
+        """Return ‖z − Σ_k α_k a(c_k)‖² and its gradients by the points (K, n) and the weights (K,) (step 5)."""
+        found = loops().misfit(self.waves(self.z), points, weights, *_no_widths(points))
+        return found.value, found.by_points, found.by_weights
+
+
+def _no_widths(points: Floats) -> tuple[Floats, Floats]:
+    return np.zeros(len(points)), np.zeros((len(points), 0, points.shape[1]))

@@ -7,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.fit.clusters import Mixture
+from qckm.decoding.model.mixture import Mixture
 from qckm.decoding.model.sketch_model import SketchModel
-from qckm.decoding.search.column_test import column_gap
-from qckm.decoding.search.expectation import BY_CHANCE, expected_misfit
+from qckm.decoding.search.expectation import BY_CHANCE, column_gap, expected_misfit
 from qckm.decoding.search.search import LONG, Search
 
 # Search until the sketch is explained, or for so much work, a second or so; once at least. With few measurements, of
@@ -31,10 +30,10 @@ def has_enough(n_measurements: int, unknowns: int) -> bool:
 
 
 class Attempt(NamedTuple):
-    """K equal clusters, and the same with widths and perhaps axes of their own."""
+    """K clusters of one width, and the same with widths and perhaps axes of their own."""
 
-    equal: Mixture
-    own: Mixture
+    one_width: Mixture
+    own_widths: Mixture
     goal: float  # what the former should leave of the sketch
     explained: bool  # whether either leaves no more than it should, and has the columns' means and variances
 
@@ -53,12 +52,12 @@ def search_from_scratch(search: Search, model: SketchModel, n_clusters: int, n_a
         found = search.swap(found, goal)
         found = search.fit(found, LONG)
         # Of clusters that explain the sketch by accident, as columns tell, there may be many: search on.
-        accident = best is not None and best.equal.misfit <= goal and found.misfit <= goal
-        if best is None or accident or found.misfit * _SAME < best.equal.misfit:
+        accident = best is not None and best.one_width.misfit <= goal and found.misfit <= goal
+        if best is None or accident or found.misfit * _SAME < best.one_width.misfit:
             attempt = finish(search, model, found, n_axes, goal)
             if best is None or attempt.explained or not accident:
                 best, reached = attempt, 0
-        reached += goal < found.misfit <= _SAME * best.equal.misfit
+        reached += goal < found.misfit <= _SAME * best.one_width.misfit
     return best
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextvars import copy_context
 from dataclasses import replace
 
-from qckm.decoding.fit.clusters import Mixture
+from qckm.decoding.model.mixture import Mixture
 from qckm.decoding.search.search import LONG, Search
 from qckm.kernels.threads import Tasks, count_threads, share
 

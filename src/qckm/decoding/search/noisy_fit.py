@@ -20,14 +20,13 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.decoding.clouds.cloud import Cloud
-from qckm.decoding.fit.clusters import Mixture
-from qckm.decoding.model.mixture import Density, best_octave, predict
+from qckm.decoding.model.mixture import Density, Mixture, predict
 from qckm.decoding.model.sketch_model import SketchModel
 from qckm.decoding.search.attempts import Attempt, choose_n_axes, finish
 from qckm.decoding.search.density import fit_densities
 from qckm.decoding.search.expectation import expected_misfit, tangents_of, worthless
+from qckm.decoding.search.scales import Fitted, begin_search, best_octave
 from qckm.decoding.search.search import LONG, Search
-from qckm.decoding.targets.least_regret import Gaussians, begin_search
 from qckm.decoding.task import Task
 from qckm.decoding.verdict.regret import MOST_REGRET
 from qckm.decoding.watching import asked_to_stop
@@ -56,15 +55,15 @@ class Fit(NamedTuple):
     explained: bool
 
 
-def fit_in_noise(task: Task, rng: np.random.Generator) -> tuple[int | None, Gaussians]:
+def fit_in_noise(task: Task, rng: np.random.Generator) -> tuple[int | None, Fitted]:
     """Fit K Gaussians to a private sketch, and densities of more where these do not explain it; and in which octave."""
     fit, n_evaluations = _fit(task, rng)
     if fit.explained:
-        return fit.octave, Gaussians(fit.model, fit.attempt, [], n_evaluations)
+        return fit.octave, Fitted(fit.model, fit.attempt, [], n_evaluations)
     model, search = begin_search(task, _part(task.sketch, fit.octave), rng)
     densities = fit_densities(search, task.n_clusters, choose_n_axes(search, task.n_clusters))
     moved = [_moved(density, model, fit.model) for density in densities]
-    return fit.octave, Gaussians(fit.model, fit.attempt, moved, n_evaluations + search.n_evaluations)
+    return fit.octave, Fitted(fit.model, fit.attempt, moved, n_evaluations + search.n_evaluations)
 
 
 def _fit(task: Task, rng: np.random.Generator) -> tuple[Fit, int]:
@@ -155,10 +154,10 @@ def _finished(
 
 def _frugal(model: SketchModel, attempt: Attempt) -> Attempt:
     """Give clusters that explain a sketch one width, unless their own gain more than as many unknowns should (AIC)."""
-    equal, own = attempt.equal, attempt.own
+    equal, own = attempt.one_width, attempt.own_widths
     more = own.unknowns - equal.unknowns + len(equal.widths) - 1  # `unknowns` counts every width, shared or not
     gained = (equal.misfit - own.misfit) / (model.noise / model.n_measurements)
-    return attempt._replace(own=equal) if equal.misfit <= attempt.goal and gained <= 2 * more else attempt
+    return attempt._replace(own_widths=equal) if equal.misfit <= attempt.goal and gained <= 2 * more else attempt
 
 
 def _once(search: Search, n_clusters: int) -> Mixture:
@@ -189,7 +188,7 @@ def _moved(mixture: Mixture, here: SketchModel, there: SketchModel) -> Mixture:
     return mixture._replace(points=points, widths=mixture.widths * ratio**2, axes=mixture.axes * ratio)
 
 
-def redrawn_regret(task: Task, octave: int | None, fitted: Gaussians, cloud: Cloud, rng: np.random.Generator) -> float:
+def redrawn_regret(task: Task, octave: int | None, fitted: Fitted, cloud: Cloud, rng: np.random.Generator) -> float:
     """Return what noise alone makes one regret: were the Gaussians that were found the truth, with other noise.
 
     Of sketches drawn anew, the truth is known: `cloud`, points of the Gaussians. Where fewer than K clusters were found
@@ -197,33 +196,34 @@ def redrawn_regret(task: Task, octave: int | None, fitted: Gaussians, cloud: Clo
     """
     if _hides(fitted, task.n_clusters):
         return MOST_REGRET
-    clean = predict(task.sketch.operator, Density.of(fitted.model, fitted.attempt.own))
+    clean = predict(task.sketch.operator, Density.of(fitted.model, fitted.attempt.own_widths))
     least = cloud.inertia(cloud.cluster(task.n_clusters, [], _FRESH, rng).points)
     regrets = []
     for _ in range(_REDRAWN):
         again = replace(task, sketch=_redrawn(task.sketch, clean, rng))
         found = _fit_anew(again, octave, fitted, rng)
-        drawn = np.clip(found.model.to_centers(found.attempt.own.draw(len(cloud.points), rng)), task.lower, task.upper)
-        points = Cloud.calibrated(again.sketch, drawn).cluster(task.n_clusters, [], _FRESH, rng).points
+        drawn = found.model.to_centers(found.attempt.own_widths.draw(len(cloud.points), rng))
+        cloud_again = Cloud.calibrated(again.sketch, np.clip(drawn, task.lower, task.upper))
+        points = cloud_again.cluster(task.n_clusters, [], _FRESH, rng).points
         regrets.append(min(cloud.inertia(points) / least - 1, MOST_REGRET) if least > 0 else 0.0)
         if asked_to_stop("drawing noise anew", 0):
             break
     return max(float(np.mean(regrets)), 0.0)
 
 
-def _hides(fitted: Gaussians, n_clusters: int) -> bool:
+def _hides(fitted: Fitted, n_clusters: int) -> bool:
     """Return whether some of K clusters were not found, and K-th parts of the rows, as wide as what was, cannot be."""
-    found = fitted.attempt.equal
+    found = fitted.attempt.one_width
     if len(found.points) >= n_clusters:
         return False
     atoms = tangents_of(fitted.model, found, True)[: len(found.points)]
     return bool(worthless(fitted.model, found, (atoms**2).sum(axis=1) / n_clusters**2, _LEVEL).all())
 
 
-def _fit_anew(task: Task, octave: int | None, truth: Gaussians, rng: np.random.Generator) -> Fit:
+def _fit_anew(task: Task, octave: int | None, truth: Fitted, rng: np.random.Generator) -> Fit:
     """Fit K clusters to a sketch of which the truth is known: no further than until a search has done as well."""
     model, search = begin_search(task, _part(task.sketch, octave), rng)
-    right = search.fit(_moved(truth.attempt.equal, truth.model, model), LONG)
+    right = search.fit(_moved(truth.attempt.one_width, truth.model, model), LONG)
     alike = _ALIKE * model.noise / model.n_measurements
     best: tuple[Mixture, Mixture] | None = None
     for _ in range(_SEARCHES):

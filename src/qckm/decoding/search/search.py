@@ -17,9 +17,9 @@ from threading import Event
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.fit.clusters import Mixture, Problem, Widths
-from qckm.decoding.fit.weights import non_negative_weights
-from qckm.decoding.model.waves import ascend, atoms
+from qckm.decoding.fit.clusters import Problem, Widths, non_negative_weights
+from qckm.decoding.model.loops import loops
+from qckm.decoding.model.mixture import Mixture
 from qckm.decoding.watching import asked_to_stop
 
 # Climbs of a round: from so many points, in so many stages from blurred to sharp, of so many steps, a step of so many
@@ -141,13 +141,13 @@ class Search:
 
     def weigh(self, points: Floats, widths: Floats, axes: Floats) -> Mixture:
         """Return the mixture of the best weights ≥ 0."""
-        matrix = atoms(self.problem.waves, points, widths, axes).reshape(len(points), -1)
+        matrix = loops().atoms(self.problem.waves, points, widths, axes).reshape(len(points), -1)
         weights, misfit = non_negative_weights(matrix, self.problem.waves.z.ravel())
         return Mixture(points, weights, widths, axes, misfit)
 
     def missed(self, mixture: Mixture) -> Floats:
         """Return by how much the misfit would grow without each cluster, the other weights adapting (of any sign)."""
-        matrix = atoms(self.problem.waves, *mixture.shape).reshape(len(mixture.points), -1)
+        matrix = loops().atoms(self.problem.waves, *mixture.shape).reshape(len(mixture.points), -1)
         gram = matrix @ matrix.T
         gram[np.diag_indices_from(gram)] *= 1 + 1e-9
         costs: Floats = mixture.weights**2 / np.maximum(np.diag(np.linalg.pinv(gram, hermitian=True)), 1e-300)
@@ -156,7 +156,7 @@ class Search:
     def residual(self, mixture: Mixture) -> Floats:
         """Return what the mixture leaves of the sketch, (2, m)."""
         waves = self.problem.waves
-        left: Floats = waves.z - np.tensordot(mixture.weights, atoms(waves, *mixture.shape), 1)
+        left: Floats = waves.z - np.tensordot(mixture.weights, loops().atoms(waves, *mixture.shape), 1)
         return left
 
     def draw_starts(self, count: int) -> Floats:
@@ -177,7 +177,7 @@ class Search:
             damping = np.exp(-waves.halves * width)
             energy = damping**2
             stride = STRIDE * np.sqrt(self.mean.size * energy.sum() / (2 * waves.halves * energy).sum())
-            points, values, _ = ascend(
+            points, values, _ = loops().ascend(
                 waves, points, residual, damping, stride, STEPS, self.problem.lower, self.problem.upper
             )
             self._count(STEPS + 1, len(points) / 2)

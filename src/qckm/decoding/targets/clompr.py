@@ -1,9 +1,10 @@
 """CL-OMPR to the letter: the algorithm box of the paper, with the first harmonic of any signature.
 
-The names of the steps are the paper's. Its `maximize` and `minimize` are quasi-Newton descents within the box
-(descent.py), as in the authors' toolbox. The box does not say where step 1 starts; here it is the most correlated of
-100 points drawn uniformly. From a single draw, as the toolbox has it, well separated clusters are missed half the time:
-far from any, the correlation is noise, and its nearest peak is one of noise.
+The names of the steps are the paper's. Its `maximize` and `minimize` are quasi-Newton descents within the box with the
+rules of the authors' toolbox, each whole in the C core: returning to Python would take longer than the arithmetic, at
+the sizes of the paper's figures. The box does not say where step 1 starts; here it is the most correlated of 100 points
+drawn uniformly. From a single draw, as the toolbox has it, well separated clusters are missed half the time: far from
+any, the correlation is noise, and its nearest peak is one of noise.
 """
 
 from __future__ import annotations
@@ -13,11 +14,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.fit.descent import fit_points, match_point
-from qckm.decoding.fit.weights import non_negative_weights
-from qckm.decoding.model.first_harmonic import FirstHarmonicModel
+from qckm.common.random import spawn
+from qckm.decoding.fit.clusters import non_negative_weights
+from qckm.decoding.model.loops import Descent, Rules, Waves, loops
+from qckm.decoding.model.sketch_model import FirstHarmonicModel
+from qckm.decoding.search.scales import fit_at_best_scale
+from qckm.decoding.targets.clustering import Clustering, heaviest_first, share_explained
+from qckm.decoding.task import Task
+from qckm.decoding.verdict.remarks import remarks_on
 
 N_STARTS = 100
+# When to stop, as L-BFGS-B has it: an iteration that gains less than this, or a gradient that is as good as none.
+_RULES = Rules(iterations=2000, every=1, gain=2.2e-9, least=1.0, slope=1e-5)
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,31 @@ class Support:
     weights: Floats
     objective: float
     n_evaluations: int
+
+
+def decode_by_clompr(task: Task) -> Clustering:
+    """Find the points of the best of some replicates of CL-OMPR, in the octave that suits the data."""
+    (rng,) = spawn(task.random_state, 1)
+    octave = fit_at_best_scale(task, rng)[0] if task.sketch.operator.octaves > 1 else None
+    model = FirstHarmonicModel.of(task.sketch.octave(octave or 0))
+    lower, upper = model.to_points(task.lower), model.to_points(task.upper)
+    start = None if task.start is None else model.to_points(task.start)
+    replicates = [
+        clompr(model, task.n_clusters, lower, upper, rng, start if number == 0 else None)
+        for number, rng in enumerate(spawn(task.random_state, task.n_init))
+    ]
+    best = min(replicates, key=lambda support: support.objective)
+    centers, shares, spreads = heaviest_first(model.to_centers(best.points), best.weights, np.zeros(task.n_clusters))
+    return Clustering(
+        centers,
+        shares,
+        spreads,
+        objective=best.objective,
+        explained=share_explained(best.objective, float(model.z @ model.z)),
+        n_iter=sum(support.n_evaluations for support in replicates),
+        octave=octave,
+        remarks=remarks_on(task.sketch, centers, shares),
+    )
 
 
 def clompr(
@@ -101,3 +134,14 @@ def _descend(model: FirstHarmonicModel, points: Floats, lower: Floats, upper: Fl
     high = np.concatenate([np.tile(upper, count), np.full(count, np.inf)])
     found, objective, evaluations = fit_points(model.waves(model.z), count, start, low, high)
     return Support(found[: count * n].reshape(count, n), found[count * n :], objective, evaluations)
+
+
+def match_point(waves: Waves, start: Floats, low: Floats, high: Floats) -> Descent:
+    """Step 1: move a point (n,) to where its normalised atom correlates best with z; the value is minus that."""
+    return loops().match(waves, start, low, high, _RULES)
+
+
+def fit_points(waves: Waves, n_points: int, start: Floats, low: Floats, high: Floats) -> Descent:
+    """Step 5: descend on ‖z − Σ_k α_k a(c_k)‖² over points (K, n) and weights (K,), one after the other in a vector."""
+    found, _ = loops().fit(waves, (n_points, 0, 0), np.zeros(n_points), 0.0, start, low, high, _RULES)
+    return found

@@ -110,3 +110,16 @@ class Clustering:
         if self.remarks:
             facts["remarks"] = " ".join(self.remarks)
         return facts_as_html("Clustering", facts)
+
+
+def heaviest_first(centers: Floats, weights: Floats, spreads: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return centroids by their weights, which only now sum to 1: the choice of a replicate is that of the fit."""
+    order = np.argsort(-weights, kind="stable")
+    share = weights.sum()
+    shares = weights[order] / share if share > 0 else np.full(len(weights), 1 / len(weights))
+    return centers[order], shares, spreads[order]
+
+
+def share_explained(misfit: float, energy: float) -> float:
+    """Return which share of a sketch's energy is explained by what leaves this misfit."""
+    return 1 - misfit / energy if energy > 0 else 0.0

@@ -15,12 +15,11 @@ from qckm.common.arrays import Floats
 from qckm.common.random import as_generator
 from qckm.decoding.clouds.cloud import Cloud
 from qckm.decoding.fit.em import Mixture, likelihoods, race, refined
-from qckm.decoding.fit.gaussian_verdict import by_chance, draw, judge
-from qckm.decoding.fit.gaussians import Fit, Problem
+from qckm.decoding.fit.gaussians import Fit, Problem, by_chance, draw, judge
 from qckm.decoding.fit.starts import as_gaussians, starts
-from qckm.decoding.model.gaussian_model import Measured
-from qckm.decoding.model.gaussian_shapes import Shape
-from qckm.decoding.targets.kmeans import require_sketch
+from qckm.decoding.model.gaussian_model import Measured, Shape
+from qckm.decoding.task import Sample, require_positive, require_rows, require_sketch
+from qckm.decoding.verdict.remarks import POOR_MIXTURE
 from qckm.errors import DecodeError, PoorFitWarning, warn
 from qckm.kernels.threads import one_thread
 from qckm.planning.pilot import Hints
@@ -40,10 +39,6 @@ _POINTS = 10_000
 _AUDIBLE = 10.0
 # Nats a row beyond which a mixture is doubtful: rows are a fifth less likely in it than they could be.
 _DOUBTFUL = 0.2
-POOR_MIXTURE = (
-    "The mixture may make the rows much less likely than the best one would. Rows to decode with, more of them, more "
-    "frequencies, another scale, fewer components or simpler covariances may help."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,12 +107,11 @@ def fit_mixture(
     problem = Problem(measured, _shape(measured, covariance_type), n_components)
     rng = as_generator(random_state)
     with one_thread():
-        found = None
-        if hints is not None and hints.rows is not None and hints.weights is not None:
-            cloud = Cloud.calibrated(sketch, hints.rows, hints.weights)
-            if cloud.solution.matches(measured.count):
-                found = _of_rows(problem, covariance_type, cloud, n_init, rng)
-        found = found or _of_sketch(problem, covariance_type, hints, n_init, rng)
+        cloud = Cloud.of_rows(sketch, Sample.of(hints))
+        if cloud is not None:
+            found = _of_rows(problem, covariance_type, cloud, n_init, rng)
+        else:
+            found = _of_sketch(problem, covariance_type, hints, n_init, rng)
     if not found.converged:
         warn(POOR_MIXTURE, PoorFitWarning)
     return found
@@ -177,7 +171,7 @@ def _of_sketch(
     better = refined(cloud.points, cloud.weights, found, kind)
     lost = better.likelihood - float(cloud.weights @ likelihoods(cloud.points, found))
     lost = max(lost - problem.unknowns / (2 * _POINTS), 0.0) + _lost_by_chance(problem, best, points, rng) / 2
-    known = audible and (explained or cloud.solution.matches(measured.count))
+    known = audible and (explained or cloud.matches)
     return _found(problem, kind, found, best, lost, 2 * lost if known else float("inf"))
 
 
@@ -222,12 +216,8 @@ def _found(problem: Problem, kind: str, mixture: Mixture, fit: Fit, excess: floa
 def _require_measurements(sketch: Sketch, n_components: int, covariance_type: str) -> None:
     if covariance_type not in COVARIANCE_TYPES:
         raise DecodeError(f"Expected a covariance_type among {', '.join(COVARIANCE_TYPES)}, got {covariance_type!r}.")
-    if isinstance(n_components, bool) or not isinstance(n_components, (int, np.integer)) or n_components < 1:
-        raise DecodeError(f"Expected n_components to be a whole number >= 1, got {n_components!r}.")
-    if not sketch.count > 0:
-        raise DecodeError("A sketch of no rows has no mixture: sketch some rows first.")
-    if sketch.exact and n_components > sketch.count:
-        raise DecodeError(f"Expected n_components <= the {sketch.count} row(s) sketched, got {n_components}.")
+    require_positive("n_components", n_components)
+    require_rows(sketch, "n_components", n_components, "has no mixture")
     operator = sketch.operator
     unknowns = count_unknowns(operator.n_features, n_components, covariance_type)
     if operator.n_measurements < _LEAST_AN_UNKNOWN * unknowns:

@@ -10,33 +10,26 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.common.random import spawn
 from qckm.decoding.clouds.calibration import as_sample
-from qckm.decoding.model.first_harmonic import FirstHarmonicModel
-from qckm.decoding.room import require_room
-from qckm.decoding.targets.clompr import clompr
+from qckm.decoding.targets.clompr import decode_by_clompr
 from qckm.decoding.targets.clustering import Clustering
-from qckm.decoding.targets.least_regret import find, fit_at_best_scale
-from qckm.decoding.task import Sample, Task
-from qckm.decoding.verdict.remarks import out_of_reach, remarks_on
-from qckm.decoding.watching import was_cut
-from qckm.errors import DecodeError, PoorFitWarning, RemarkWarning, SaturationWarning, warn
+from qckm.decoding.targets.least_regret import decode_by_least_regret
+from qckm.decoding.task import (
+    Sample,
+    Task,
+    require_positive,
+    require_room,
+    require_rows,
+    require_sketch,
+    warn_of_clipping,
+)
+from qckm.decoding.verdict.remarks import POOR_FIT
+from qckm.errors import DecodeError, PoorFitWarning, RemarkWarning, warn
 from qckm.kernels.threads import one_thread
 from qckm.planning.pilot import Hints
 from qckm.sketch import Sketch, SketchOperator
 
 __all__ = ["Clustering", "Hints", "decode", "decode_hinted"]
-
-
-POOR_FIT = (
-    "Several different sets of centroids fit this sketch: these may be wrong. Rows to decode with, more frequencies, "
-    "another scale or another number of clusters may help."
-)
-# Centroids are reliable if their SSE is hardly more than by this share above the least: what experiments count as
-# success, too.
-TOLERANCE = 0.2
-
-CUT_SHORT = "The search was stopped: these are the best centroids so far."
 
 
 def decode(
@@ -98,7 +91,7 @@ def decode(
     sample = None
     if rows is not None:
         given = as_sample(sketch.operator, rows)
-        sample = Sample(given, np.ones(len(given)), None)
+        sample = Sample(given, np.ones(len(given)))
     task = _task(sketch, n_clusters, init, sample, bounds, decoder, n_init, random_state, spread)
     warn_of_clipping(sketch)
     return _run(task)
@@ -122,33 +115,11 @@ def decode_hinted(
     sample: Sample | None = None
     start = None if isinstance(init, str) else init
     if hints is not None and isinstance(init, str):
-        if init == "auto" and hints.rows is not None and hints.weights is not None and decoder != "clompr":
-            sample = Sample(hints.rows, hints.weights, hints.centers)
-        elif init != "sketch":
+        sample = Sample.of(hints) if init == "auto" and decoder != "clompr" else None
+        if sample is None and init != "sketch":
             start = hints.centers
     spread = None if hints is None else hints.deviation
     return _run(_task(sketch, n_clusters, start, sample, bounds, decoder, n_init, random_state, spread))
-
-
-def require_sketch(sketch: Any) -> None:
-    """Refuse what is no sketch."""
-    if not isinstance(sketch, Sketch):
-        raise DecodeError(
-            f"Expected a Sketch, got {type(sketch).__name__}: make one with op.sketch(X), or qckm.load a file."
-        )
-
-
-def warn_of_clipping(sketch: Sketch) -> None:
-    """Warn where rows of a sketch lie beyond what its operator can code: they count as if at the edge."""
-    if sketch.saturated:
-        lower, upper = (bound.tolist() for bound in sketch.operator.reach)
-        warn(
-            f"{sketch.saturated} of {sketch.count} rows ({sketch.saturated / sketch.count:.2%}) have a feature too far "
-            f"from the origin to be coded, and were clipped to the box {lower} … {upper}. If they matter, draw the "
-            "operator with an origin in the middle of the data, and their extent, or a larger scale, or transform "
-            "heavy-tailed features (a logarithm, say).",
-            SaturationWarning,
-        )
 
 
 def _run(task: Task) -> Clustering:
@@ -164,29 +135,6 @@ def _run(task: Task) -> Clustering:
     return found
 
 
-def _decode_matched(task: Task) -> Clustering:
-    found = find(task)
-    centers, shares, widths = found.decision.centroids
-    decision, count = found.decision, task.sketch.count
-    sample = task.rows if found.by_rows else None  # rows that do not cover what was sketched tell little of it
-    doubts = (*out_of_reach(task.sketch, centers), *([CUT_SHORT] if was_cut() else []))
-    return Clustering(
-        *_heaviest_first(centers, shares, np.sqrt(widths)),
-        objective=decision.objective,
-        explained=_share_explained(task.sketch, centers, shares, np.sqrt(widths)),
-        n_iter=found.n_evaluations,
-        converged=bool(decision.excess_high <= TOLERANCE),
-        excess=decision.excess,
-        excess_high=decision.excess_high,
-        octave=found.octave,
-        inertia=decision.inertia * count,
-        inertia_error=decision.inertia_error * count,
-        remarks=(*doubts, *remarks_on(task.sketch, centers, shares, sample)),
-        units=task.sketch.operator.units,
-        feature_names=task.sketch.operator.feature_names,
-    )
-
-
 def _task(
     sketch: Sketch,
     n_clusters: int,
@@ -199,14 +147,11 @@ def _task(
     spread: npt.ArrayLike | None,
 ) -> Task:
     require_sketch(sketch)
-    _require_positive("n_clusters", n_clusters)
-    _require_positive("n_init", n_init)
+    require_positive("n_clusters", n_clusters)
+    require_positive("n_init", n_init)
     if decoder not in DECODERS:
         raise DecodeError(f"Expected a decoder among {', '.join(DECODERS)}, got {decoder!r}.")
-    if sketch.exact and n_clusters > sketch.count > 0:
-        raise DecodeError(f"Expected n_clusters <= the {sketch.count} row(s) sketched, got {n_clusters}.")
-    if not sketch.count > 0:
-        raise DecodeError("A sketch of no rows cannot be decoded: sketch some rows first.")
+    require_rows(sketch, "n_clusters", n_clusters, "cannot be decoded")
     n = sketch.operator.n_features
     return Task(
         sketch,
@@ -221,58 +166,11 @@ def _task(
     )
 
 
-def _decode_clompr(task: Task) -> Clustering:
-    (rng,) = spawn(task.random_state, 1)
-    octave = fit_at_best_scale(task, rng)[0] if task.sketch.operator.octaves > 1 else None
-    model = FirstHarmonicModel.of(task.sketch.octave(octave or 0))
-    lower, upper = model.to_points(task.lower), model.to_points(task.upper)
-    start = None if task.start is None else model.to_points(task.start)
-    replicates = [
-        clompr(model, task.n_clusters, lower, upper, rng, start if number == 0 else None)
-        for number, rng in enumerate(spawn(task.random_state, task.n_init))
-    ]
-    best = min(replicates, key=lambda support: support.objective)
-    centers, shares, spreads = _heaviest_first(model.to_centers(best.points), best.weights, np.zeros(task.n_clusters))
-    return Clustering(
-        centers,
-        shares,
-        spreads,
-        objective=best.objective,
-        explained=_share(best.objective, float(model.z @ model.z)),
-        n_iter=sum(support.n_evaluations for support in replicates),
-        octave=octave,
-        remarks=remarks_on(task.sketch, centers, shares),
-    )
-
-
-def _share_explained(sketch: Sketch, centers: Floats, weights: Floats, spreads: Floats) -> float:
-    """Return the share of a sketch's energy that round Gaussians at centroids explain."""
-    from qckm.decoding.model.mixture import Density, predict
-
-    no_axes = np.zeros((len(centers), 0, centers.shape[1]))
-    z, silence = sketch.values(), sketch.operator.signature.harmonics[0].real
-    left = z - predict(sketch.operator, Density(centers, weights, spreads, no_axes))
-    return _share(float(left @ left), float(((z - silence) ** 2).sum()))
-
-
 DECODERS: dict[str, Callable[[Task], Clustering]] = {
-    "auto": _decode_matched,
-    "matched": _decode_matched,
-    "clompr": _decode_clompr,
+    "auto": decode_by_least_regret,
+    "matched": decode_by_least_regret,
+    "clompr": decode_by_clompr,
 }
-
-
-def _heaviest_first(centers: Floats, weights: Floats, spreads: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return centroids by their weights, which only now sum to 1: the choice of a replicate is that of the fit."""
-    order = np.argsort(-weights, kind="stable")
-    share = weights.sum()
-    shares = weights[order] / share if share > 0 else np.full(len(weights), 1 / len(weights))
-    return centers[order], shares, spreads[order]
-
-
-def _share(misfit: float, energy: float) -> float:
-    """Return which share of a sketch's energy is explained by what leaves this misfit."""
-    return 1 - misfit / energy if energy > 0 else 0.0
 
 
 def _box(sketch: Sketch, bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None) -> tuple[Floats, Floats]:
@@ -304,8 +202,3 @@ def _finite(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
     if array.shape != shape or not np.isfinite(array).all():
         raise DecodeError(f"Expected finite {name} of shape {shape}, got shape {array.shape}.")
     return array
-
-
-def _require_positive(name: str, value: Any) -> None:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise DecodeError(f"Expected {name} to be a whole number >= 1, got {value!r}.")

@@ -2,134 +2,79 @@
 
 Rows that have the sketch, with weights that reproduce it (calibration.py), are the one cloud that counts.
 
-Where there are none, or they lack what was sketched, K Gaussians are fitted to the sketch (attempts.py), and densities
-of more clusters where these do not explain it (density.py). Clouds begin at them and go where the sketch says
-(ensemble.py). K-means of all of them gives the centroids, and how much these cost if one of the clouds is the truth is
-what is reported: the regret (regret.py).
+Where there are none, or they lack what was sketched, K Gaussians are fitted to the sketch, and densities of more
+clusters where these do not explain it (scales.py). Clouds begin at them and go where the sketch says (ensemble.py).
+K-means of all of them gives the centroids, and how much these cost if one of the clouds is the truth is what is
+reported: the regret (regret.py).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
-
 import numpy as np
 
+from qckm.common.arrays import Floats
 from qckm.common.random import spawn
 from qckm.decoding.clouds.cloud import Cloud
 from qckm.decoding.clouds.ensemble import clouds_of
-from qckm.decoding.task import Task, count_rows
+from qckm.decoding.model.mixture import Density, predict
+from qckm.decoding.search.noisy_fit import fit_in_noise, redrawn_regret
+from qckm.decoding.search.scales import fit_at_best_scale
+from qckm.decoding.targets.clustering import Clustering, heaviest_first, share_explained
+from qckm.decoding.task import Sample, Task
 from qckm.decoding.verdict.regret import Decision, decide, decide_by_rows
-from qckm.decoding.watching import tell
+from qckm.decoding.verdict.remarks import CUT_SHORT, out_of_reach, remarks_on
+from qckm.decoding.watching import tell, was_cut
 from qckm.sketch import Sketch
 
-if TYPE_CHECKING:
-    from qckm.decoding.fit.clusters import Mixture
-    from qckm.decoding.model.sketch_model import SketchModel
-    from qckm.decoding.search.attempts import Attempt
-    from qckm.decoding.search.search import Search
-
-# A search is given up after so much work (terms of sums): half a minute or so.
-PATIENCE = 2.7e9
+# Centroids are reliable if their SSE is hardly more than by this share above the least: what experiments count as
+# success, too.
+TOLERANCE = 0.2
 
 
-class Gaussians(NamedTuple):
-    """K Gaussians fitted to a sketch at one scale, richer densities where they do not explain it, and their model."""
-
-    model: SketchModel
-    attempt: Attempt
-    densities: list[Mixture]
-    n_evaluations: int
-
-
-class Found(NamedTuple):
-    """What was found, in which octave of a sketch at several scales, by how many evaluations, and whether by rows."""
-
-    decision: Decision
-    octave: int | None
-    n_evaluations: int
-    by_rows: bool
-
-
-def find(task: Task) -> Found:
+def decode_by_least_regret(task: Task) -> Clustering:
     """Find the centroids of least regret."""
     for_rows, for_fit, for_clouds = spawn(task.random_state, 3)
     if task.rows is not None:
         tell("weighing rows")
-        cloud = Cloud.calibrated(task.sketch, task.rows.rows, task.rows.weights)
-        if cloud.solution.matches(count_rows(task.sketch)):
+        cloud = Cloud.of_rows(task.sketch, task.rows)
+        if cloud is not None:
             starts = [start for start in (task.start, task.rows.centers) if start is not None]
-            return Found(decide_by_rows(task, cloud, starts, for_rows), None, 0, True)
-    octave, fitted = _fit(task, for_fit)
-    gaussians = fitted.attempt.own.points
+            return _clustering(task, decide_by_rows(task, cloud, starts, for_rows), None, 0, task.rows)
+    alone = task.start is None and task.sketch.private
+    octave, fitted = (fit_in_noise if alone else fit_at_best_scale)(task, for_fit)
+    gaussians = fitted.attempt.own_widths.points
     starts = [fitted.model.to_centers(gaussians)] if len(gaussians) == task.n_clusters else []
     starts += [start for start in (task.start,) if start is not None]
     clouds = clouds_of(task, fitted, for_clouds)
-    by_noise = 0.0
-    if task.sketch.private:
-        from qckm.decoding.search.noisy_fit import redrawn_regret
-
-        by_noise = redrawn_regret(task, octave, fitted, clouds[0], for_fit)
-    return Found(decide(task, clouds, starts, for_clouds, by_noise), octave, fitted.n_evaluations, False)
+    by_noise = redrawn_regret(task, octave, fitted, clouds[0], for_fit) if task.sketch.private else 0.0
+    decision = decide(task, clouds, starts, for_clouds, by_noise)
+    return _clustering(task, decision, octave, fitted.n_evaluations)
 
 
-def _fit(task: Task, rng: np.random.Generator) -> tuple[int | None, Gaussians]:
-    if task.sketch.private and task.start is None:
-        from qckm.decoding.search.noisy_fit import fit_in_noise
-
-        return fit_in_noise(task, rng)
-    return fit_at_best_scale(task, rng)
-
-
-def fit_at_best_scale(task: Task, rng: np.random.Generator) -> tuple[int | None, Gaussians]:
-    """Fit Gaussians to each octave of a sketch; return which octave suits the data, and those."""
-    from qckm.decoding.model.mixture import Density, best_octave
-
-    octaves = task.sketch.operator.octaves
-    parts = [task.sketch.octave(j) for j in range(octaves)]
-    fits = [_fit_gaussians(task, part, rng) for part in parts]
-    if octaves == 1:
-        return None, fits[0]
-    best = [min([fit.attempt.own, *fit.densities], key=lambda mixture: mixture.misfit) for fit in fits]
-    chosen = best_octave(parts, [Density.of(fit.model, mixture) for fit, mixture in zip(fits, best, strict=True)])
-    return chosen, fits[chosen]
-
-
-def begin_search(task: Task, sketch: Sketch, rng: np.random.Generator, far: bool = False) -> tuple[SketchModel, Search]:
-    """Return the model of a sketch at one scale, and a search in it: where most rows are, or also far from there."""
-    from qckm.decoding.fit.clusters import Problem  # SciPy takes its time to import
-    from qckm.decoding.model.sketch_model import SketchModel
-    from qckm.decoding.search.search import Search
-
-    model = SketchModel.of(sketch, task.spread)
-    problem = Problem(model.waves, model.to_points(task.lower), model.to_points(task.upper))
-    furthest = model.furthest(problem.lower, problem.upper) if far else 1.0
-    patience = PATIENCE * task.n_init
-    return model, Search(problem, model.n_measurements, model.mean, model.deviation, rng, patience, furthest)
+def _clustering(
+    task: Task, decision: Decision, octave: int | None, n_evaluations: int, sample: Sample | None = None
+) -> Clustering:
+    """Return what was decided; rows that do not cover what was sketched, and tell little of it, are no sample."""
+    centers, shares, widths = decision.centroids
+    doubts = (*out_of_reach(task.sketch, centers), *([CUT_SHORT] if was_cut() else []))
+    return Clustering(
+        *heaviest_first(centers, shares, np.sqrt(widths)),
+        objective=decision.objective,
+        explained=_explained_by_gaussians(task.sketch, centers, shares, np.sqrt(widths)),
+        n_iter=n_evaluations,
+        converged=bool(decision.excess_high <= TOLERANCE),
+        excess=decision.excess,
+        excess_high=decision.excess_high,
+        octave=octave,
+        inertia=decision.inertia * task.sketch.count,
+        inertia_error=decision.inertia_error * task.sketch.count,
+        remarks=(*doubts, *remarks_on(task.sketch, centers, shares, sample)),
+    )
 
 
-def _fit_gaussians(task: Task, sketch: Sketch, rng: np.random.Generator) -> Gaussians:
-    """Fit K Gaussians to a sketch at one scale, and densities of more where these do not explain it."""
-    from qckm.decoding.model.sketch_model import SketchModel
-    from qckm.decoding.model.waves import MORE_HARMONICS
-    from qckm.decoding.search.attempts import begin_at, choose_n_axes, search_from_scratch
-    from qckm.decoding.search.density import fit_densities
-    from qckm.decoding.search.expectation import leaves_out_much
-
-    model, search = begin_search(task, sketch, rng, far=True)
-    n_axes = choose_n_axes(search, task.n_clusters)
-    if task.start is None:
-        attempt = search_from_scratch(search, model, task.n_clusters, n_axes, task.n_init)
-    else:
-        attempt = begin_at(search, model, model.to_points(task.start), n_axes)
-    width = float(attempt.equal.widths[0])
-    if not attempt.explained and leaves_out_much(model, width):  # the clusters are narrow, beside their distances
-        more = SketchModel.of(sketch, task.spread, MORE_HARMONICS[model.waves.step])
-        closer = replace(search, problem=replace(search.problem, waves=more.waves))
-        another = begin_at(closer, more, attempt.equal.points, n_axes, width)
-        search.n_evaluations = closer.n_evaluations
-        if another.explained:  # else narrow clusters are the model's, not the data's, and would make a poor cloud
-            model, attempt = more, another
-    # Densities of many clusters do with the usual harmonics: more would take several times as long.
-    densities = [] if attempt.explained else fit_densities(search, task.n_clusters, n_axes)
-    return Gaussians(model, attempt, densities, search.n_evaluations)
+def _explained_by_gaussians(sketch: Sketch, centers: Floats, weights: Floats, spreads: Floats) -> float:
+    """Return the share of a sketch's energy that round Gaussians at centroids explain."""
+    no_axes = np.zeros((len(centers), 0, centers.shape[1]))
+    z, silence = sketch.values(), sketch.operator.signature.harmonics[0].real
+    left = z - predict(sketch.operator, Density(centers, weights, spreads, no_axes))
+    return share_explained(float(left @ left), float(((z - silence) ** 2).sum()))

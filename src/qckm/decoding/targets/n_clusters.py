@@ -24,8 +24,9 @@ from qckm.common.random import spawn
 from qckm.decoding.clouds.calibration import as_sample
 from qckm.decoding.clouds.cloud import Cloud
 from qckm.decoding.fit.starts import draw_around, resolution
-from qckm.decoding.targets.kmeans import Clustering, decode, require_sketch, warn_of_clipping
-from qckm.decoding.task import count_rows
+from qckm.decoding.targets.clustering import Clustering
+from qckm.decoding.targets.kmeans import decode
+from qckm.decoding.task import Sample, count_rows, require_sketch, warn_of_clipping
 from qckm.errors import DecodeError, PoorFitWarning, RemarkWarning, SaturationWarning, warn
 from qckm.kernels.threads import one_thread
 from qckm.sketch import Sketch
@@ -159,8 +160,9 @@ def _further(most: int) -> list[int]:
 def _cloud(sketch: Sketch, most: int, how: dict[str, Any], rng: np.random.Generator) -> Cloud:
     """Return rows, if these can have the sketch, or points around centroids, weighted so that they have it."""
     if how.get("rows") is not None:
-        cloud = Cloud.calibrated(sketch, as_sample(sketch.operator, how["rows"]))
-        if cloud.solution.matches(count_rows(sketch)):
+        rows = as_sample(sketch.operator, how["rows"])
+        cloud = Cloud.of_rows(sketch, Sample(rows, np.ones(len(rows))))
+        if cloud is not None:
             return cloud
     decoded = decode(sketch, most, **how)
     sketch = sketch.octave(decoded.octave or 0)

@@ -1,6 +1,6 @@
 """From a sketch to principal components: a Gaussian of mean, a few axes and a variance for each column.
 
-Such a Gaussian has about (r + 2)·n unknowns, and is fitted as clusters are (gaussian_fit.py). It begins where a round
+Such a Gaussian has about (r + 2)·n unknowns, and is fitted as clusters are (gaussians.py). It begins where a round
 Gaussian leaves most to explain: of a measurement whose blur b = ωᵀΣω/2 is off by δ, the axes are along ω. Data that
 are clusters are not one Gaussian. Then the covariance is that of rows, weighted so that they reproduce the sketch, or
 of a mixture that was fitted to it.
@@ -18,12 +18,11 @@ import numpy as np
 from qckm.common.arrays import Floats
 from qckm.common.random import spawn
 from qckm.decoding.clouds.cloud import Cloud
-from qckm.decoding.fit.gaussian_verdict import by_chance, draw, judge
-from qckm.decoding.fit.gaussians import Fit, Gaussians, Problem
+from qckm.decoding.fit.gaussians import Fit, Gaussians, Problem, by_chance, draw, judge
 from qckm.decoding.fit.starts import one_for_all, split_up
-from qckm.decoding.model.gaussian_model import Measured
-from qckm.decoding.model.gaussian_shapes import Shape
-from qckm.decoding.targets.kmeans import require_sketch
+from qckm.decoding.model.gaussian_model import Measured, Shape
+from qckm.decoding.task import Sample, require_rows, require_sketch
+from qckm.decoding.verdict.remarks import POOR_AXES
 from qckm.errors import DecodeError, PoorFitWarning, warn
 from qckm.kernels.threads import one_thread
 from qckm.planning.pilot import Hints
@@ -42,10 +41,6 @@ _NUMBERS_OF_CLUSTERS = (2, 3, 5, 8, 12)
 _MEASUREMENTS_AN_UNKNOWN = 3
 # Points drawn to judge axes by, and the sine of an angle from which on they are doubtful.
 _POINTS, _DOUBTFUL = 10_000, 0.2
-POOR_AXES = (
-    "The principal components may be turned far from those of all rows. Rows to decode with, more frequencies or "
-    "another number of components may help."
-)
 
 # How far the greatest directions of two covariances are turned against each other.
 Turned = Callable[[Floats, Floats], float]
@@ -126,10 +121,9 @@ def _fit(
     fit, problem, explained = fit_low_rank(measured, rank, for_verdict)
     if explained:
         return _found(problem, fit, turned, True, "gaussian", rng)
-    if hints is not None and hints.rows is not None and hints.weights is not None:
-        cloud = Cloud.calibrated(measured.sketch, hints.rows, hints.weights)
-        if cloud.solution.matches(measured.count):
-            return _of_rows(cloud, turned, measured.count, rng)
+    cloud = Cloud.of_rows(measured.sketch, Sample.of(hints))
+    if cloud is not None:
+        return _of_rows(cloud, turned, measured.count, rng)
     for clusters in _NUMBERS_OF_CLUSTERS:
         mixture = Problem(measured, Shape.diag(measured.frequencies), clusters)
         if measured.z.size < _MEASUREMENTS_AN_UNKNOWN * mixture.unknowns or clusters > measured.count:
@@ -231,7 +225,7 @@ def _found(
         turned(np.cov(cloud.points.T, ddof=0), np.cov(cloud.points.T, ddof=0, aweights=cloud.weights)),
     )
     expected = min(float(np.hypot(*turns)), 1.0)
-    known = explained or cloud.solution.matches(problem.measured.count)
+    known = explained or cloud.matches
     high = min(2 * expected, 1.0) if known else 1.0
     return FittedAxes(mean, covariance, fit.misfit, expected, high, source, fit.n_evaluations)
 
@@ -263,8 +257,7 @@ def _require_measurements(sketch: Sketch, n_components: int) -> None:
     operator, n = sketch.operator, sketch.operator.n_features
     if isinstance(n_components, bool) or not isinstance(n_components, (int, np.integer)) or not 1 <= n_components <= n:
         raise DecodeError(f"Expected n_components from 1 to the {n} column(s), got {n_components!r}.")
-    if not sketch.count > 0:
-        raise DecodeError("A sketch of no rows has no principal components: sketch some rows first.")
+    require_rows(sketch, "n_samples", 0, "has no principal components")
     if not sketch.count > 1:
         raise DecodeError("A sketch of one row (n_samples = 1) has no variance: sketch more rows.")
     unknowns = n * (n_components + 2) - n_components * (n_components - 1) // 2

@@ -5,7 +5,8 @@ import pytest
 from sklearn.cluster import KMeans
 
 import qckm
-from qckm.decoding.model.mixture import Density, best_octave, predict, scores
+from qckm.decoding.model.mixture import Density, predict
+from qckm.decoding.search.scales import best_octave, scores
 
 K, N = 3, 2
 

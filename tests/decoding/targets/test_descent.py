@@ -3,8 +3,8 @@ import pytest
 from scipy.optimize import Bounds, minimize
 
 import qckm
-from qckm.decoding.fit.descent import fit_points, match_point
-from qckm.decoding.model.first_harmonic import FirstHarmonicModel
+from qckm.decoding.model.sketch_model import FirstHarmonicModel
+from qckm.decoding.targets.clompr import fit_points, match_point
 
 
 def model_of(dither, seed=0):
