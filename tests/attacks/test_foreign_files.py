@@ -24,7 +24,6 @@ from qckm.sketch import checkpoints
 from qckm.sketch.checkpoints import Checkpoint
 from qckm.sketch.runs import State
 from qckm.sources.source import Position, Stamp
-from qckm.sources.text import TextFormat
 
 OPERATOR = qckm.SketchOperator.draw(2, 5, scale=1.0, random_state=0)
 MODEL = Model(np.eye(2), np.full(2, 0.5), np.zeros(2), np.ones(2), ("a", "b"), {"rows": 3, "seconds": {"sketch": 1.0}})
@@ -228,10 +227,11 @@ def test_19_a_checkpoint_behind_all_inputs_is_refused(tmp_path, monkeypatch, cap
     Path("rows.csv").write_text("a,b\n1,2\n3,4\n")
     assert run(SKETCH) == 0
     from qckm.cli.data_to_sketch import SketchTask, _options
+    from qckm.cli.inputs import Reading
     from qckm.planning.plan import Plan
 
     plan = Plan(scale=1.0, n_frequencies=5)
-    task = SketchTask(("rows.csv",), None, TextFormat(), "auto", "error", plan, None, "o.qckm", True, 10.0)
+    task = SketchTask(("rows.csv",), Reading(), plan, None, "o.qckm", True, 10.0)
     state = State(qckm.load("o.qckm").operator.empty(), Position(1, 0))
     checkpoints.save(Checkpoint(state, (Stamp.of("rows.csv"),), _options(task, None)), "o.qckm.checkpoint")
     assert run([*SKETCH, "--resume"]) == 1

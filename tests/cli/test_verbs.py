@@ -5,13 +5,14 @@ import os
 import subprocess
 import sys
 
+import click
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import qckm
-from qckm.cli import VERBS, run
+from qckm.cli import ALSO, VERBS, cli, run
 
 
 def test_fit_finds_the_clusters(folder, facts):
@@ -358,3 +359,23 @@ def test_fit_writes_no_sketch_to_learn_its_size(tmp_path, monkeypatch):
     monkeypatch.setattr("qckm.sketch.files.dumps", lambda sketch: pytest.fail("a sketch was written"))
     assert run(["fit", str(tmp_path / "rows.npy"), "-k", "2", "-o", str(tmp_path / "model.json")]) == 0
     assert "sketch_bytes" not in qckm.load_model(tmp_path / "model.json").facts
+
+
+def test_the_verbs_of_python_work_on_the_command_line(folder, facts, qckm_):
+    context = click.Context(cli)
+    for name, verb in ALSO.items():
+        assert cli.get_command(context, name) is cli.get_command(context, verb)
+        where = qckm.privacy if name == "release" else qckm
+        assert callable(getattr(where, name.replace("-", "_")))
+    facts("operator", "rows.npy", "-k", 3, "-o", "op.qckm")
+    facts("sketch", "part0.parquet", "--operator", "op.qckm", "-o", "a.qckm")
+    assert facts("compare", "a.qckm", "a.qckm") == facts("drift", "a.qckm", "a.qckm")
+    assert qckm_("compare", "a.qckm", "nowhere.qckm")[0] == 2  # as of drift, where 1 is an answer
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_option_says_what_it_is_for(verb):
+    command = cli.get_command(click.Context(cli), verb)
+    for each in (command, *getattr(command, "commands", {}).values()):
+        silent = [param.name for param in each.params if isinstance(param, click.Option) and not param.help]
+        assert not silent

@@ -49,6 +49,21 @@ def test_debiasing_is_exact_in_expectation(n_bits):
     assert debiased(OP, average, M * ALL, kept, n_bits).total.tolist() == (M * ALL * row).tolist()
 
 
+@pytest.mark.parametrize("n_bits", [1, 2, 3])
+def test_the_variance_of_a_report_is_known_exactly(n_bits):
+    """From all that its bits can say of one measurement: the row's bit, its opposite, nothing."""
+    kept, M = keep_chance(1.0, n_bits), OP.n_measurements
+    one_bit = np.array([(ALL - kept) / ALL / M, 1 - 1 / M, kept / ALL / M])
+    chances = np.ones(1)
+    for _ in range(n_bits):
+        chances = np.convolve(chances, one_bit)
+    told = np.arange(-n_bits, n_bits + 1) * M / n_bits / (2 * kept / ALL - 1)
+    mean = chances @ told
+    assert mean == pytest.approx(1)
+    known = debiased(OP, np.zeros(M, np.int64), 1, kept, n_bits).ledger.sum_variance
+    assert known == pytest.approx(chances @ (told - mean) ** 2, rel=1e-9)
+
+
 def test_the_known_variance_is_that_of_the_reports():
     """Of 400 pools of 200 reports: the variance is known to a tenth, at five standard errors of 20 · 400 numbers."""
     rng = np.random.default_rng(0)
@@ -78,6 +93,14 @@ def test_a_device_that_reports_twice_has_spent_twice():
     reporter = LocalReporter(OP, 1.0)
     sketch = pool_reports(OP, [reporter.report(ROW), reporter.report(ROW)])
     assert 1.999 < sketch.ledger.epsilon <= 2.0
+
+
+def test_what_reports_spend_adds_up_bit_by_bit_also_as_rho():
+    kept = keep_chance(4.0, 2)
+    of_a_bit = math.log(kept / (ALL - kept))
+    ledger = debiased(OP, np.zeros(OP.n_measurements, np.int64), 1, kept, 2, reports_per_device=3).ledger
+    assert ledger.epsilon == pytest.approx(6 * of_a_bit)
+    assert ledger.rho == pytest.approx(6 * of_a_bit**2 / 2)  # pure ε is ε²/2-zCDP
 
 
 def test_a_report_is_counted_once():

@@ -39,8 +39,11 @@ VERBS = {
     "demo": "Make a million rows, cluster them and write a report.",
 }
 
+# What Python calls the same: either verb will do.
+ALSO = {"choose-n-clusters": "choose-k", "compare": "drift", "release": "privatize"}
+
 # Verbs that answer a question with their exit code, 0 or 1: what goes wrong is 2.
-ASKING = ("drift",)
+ASKING = ("drift", "compare")
 
 EXAMPLES = """\b
 Examples:
@@ -53,7 +56,11 @@ Examples:
 """
 
 
-EXIT_CODES = """\b
+EPILOG = """\b
+As in Python:
+  choose-n-clusters is choose-k, compare is drift, release is privatize
+
+\b
 Exit codes:
   0  done
   1  failed, or stopped; of `qckm drift`: there is drift
@@ -71,11 +78,10 @@ class Verbs(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a verb."""
-        if cmd_name not in VERBS:
+        verb = ALSO.get(cmd_name, cmd_name)
+        if verb not in VERBS:
             return None
-        command: click.Command = importlib.import_module(
-            f"qckm.cli.commands.{cmd_name.replace('-', '_')}_command"
-        ).command
+        command: click.Command = importlib.import_module(f"qckm.cli.commands.{verb.replace('-', '_')}_command").command
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -100,7 +106,7 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.group(
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=EXIT_CODES,
+    epilog=EPILOG,
     help=f"{EXAMPLES}\nK-means for data you can't store, move or re-read, from a sketch of a few kilobytes.",
 )
 @click.option(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from qckm.cli.console import Console, console_options, show
+from qckm.cli import options
+from qckm.cli.console import Console, show
 from qckm.cli.outputs import write_bytes
 from qckm.cli.paths import Input, Output
 from qckm.collector import checking, message_sums, parts, schema, senders
@@ -31,9 +34,18 @@ store_option = click.option(
 )
 
 
-def _opened(store: str) -> Database:
-    require_store(store)
-    return Database(store)
+def _on_store(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a verb the store that --store names as `db`, and a console."""
+
+    @store_option
+    @options.console_options
+    @functools.wraps(verb)
+    def with_store(*, store: str, **arguments: Any) -> Any:
+        require_store(store)
+        with Database(store) as db:
+            return verb(db=db, **arguments)
+
+    return with_store
 
 
 @click.group()
@@ -47,10 +59,9 @@ def token() -> None:
 @click.option("--relay", is_flag=True, help="May send messages of devices.")
 @click.option("--read", is_flag=True, help="May see the page, sketches, models and metrics.")
 @click.option("--admin", is_flag=True, help="May withdraw and release.")
-@store_option
-@console_options
+@_on_store
 def create_token(
-    name: str, parts: tuple[str, ...], relay: bool, read: bool, admin: bool, store: str, console: Console
+    name: str, parts: tuple[str, ...], relay: bool, read: bool, admin: bool, db: Database, console: Console
 ) -> None:
     """Make a token and print it, once: only its hash is kept.
 
@@ -62,31 +73,26 @@ def create_token(
     """
     given = {"send": bool(parts), "relay": relay, "read": read, "admin": admin}
     rights = [right for right, wanted in given.items() if wanted]
-    with _opened(store) as db:
-        secret = senders.create_token(db, name, rights, parts, int(time.time()))
+    secret = senders.create_token(db, name, rights, parts, int(time.time()))
     console.print_facts({"name": name, "rights": rights, "parts": list(parts), "token": secret})
     if not console.json:
         show(secret)
 
 
 @token.command("list")
-@store_option
-@console_options
-def list_tokens(store: str, console: Console) -> None:
+@_on_store
+def list_tokens(db: Database, console: Console) -> None:
     """List tokens, without their secrets."""
     columns = ("id", "name", "rights", "parts", "created", "revoked")
-    with _opened(store) as db:
-        _show_rows(columns, db.dicts("tokens", columns, "ORDER BY created, id"), console)
+    _show_rows(columns, db.dicts("tokens", columns, "ORDER BY created, id"), console)
 
 
 @token.command("revoke")
 @click.argument("id")
-@store_option
-@console_options
-def revoke_token(id: str, store: str, console: Console) -> None:
+@_on_store
+def revoke_token(id: str, db: Database, console: Console) -> None:
     """Revoke a token, by its id or name: collectors refuse it within seconds."""
-    with _opened(store) as db:
-        senders.revoke_token(db, id, int(time.time()))
+    senders.revoke_token(db, id, int(time.time()))
     console.say(f"{id}: revoked")
 
 
@@ -101,15 +107,14 @@ def device() -> None:
 @click.option("--number", type=click.IntRange(0, 2**32 - 1), help="The first device's. [default: the next free one]")
 @click.option("--key", help=f"The key of a single device, {2 * KEY_BYTES} hexadecimal digits. [default: random]")
 @click.option("--output", "-o", type=Output(".csv"), help="Write number, name and key to a CSV. [default: stdout]")
-@store_option
-@console_options
+@_on_store
 def add_devices(
     names: tuple[str, ...],
     count: int | None,
     number: int | None,
     key: str | None,
     output: str | None,
-    store: str,
+    db: Database,
     console: Console,
 ) -> None:
     """Register devices, and print their numbers and keys: both go into the firmware.
@@ -129,8 +134,7 @@ def add_devices(
         keys = None if key is None else [bytes.fromhex(key)]
     except ValueError as error:
         raise CollectorError(f"Expected a key of {2 * KEY_BYTES} hexadecimal digits.") from error
-    with _opened(store) as db:
-        made = senders.create_devices(db, names, number, keys, int(time.time()))
+    made = senders.create_devices(db, names, number, keys, int(time.time()))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["number", "name", "key"])
@@ -142,23 +146,19 @@ def add_devices(
 
 
 @device.command("list")
-@store_option
-@console_options
-def list_devices(store: str, console: Console) -> None:
+@_on_store
+def list_devices(db: Database, console: Console) -> None:
     """List devices, without their keys."""
     columns = ("number", "name", "last_seen", "messages", "rows", "repeated", "revoked")
-    with _opened(store) as db:
-        _show_rows(columns, db.dicts("devices", columns, "ORDER BY number"), console)
+    _show_rows(columns, db.dicts("devices", columns, "ORDER BY number"), console)
 
 
 @device.command("revoke")
 @click.argument("number", type=int)
-@store_option
-@console_options
-def revoke_device(number: int, store: str, console: Console) -> None:
+@_on_store
+def revoke_device(number: int, db: Database, console: Console) -> None:
     """Take no more messages of a device; what it sent stays."""
-    with _opened(store) as db:
-        senders.revoke_device(db, number, int(time.time()))
+    senders.revoke_device(db, number, int(time.time()))
     console.say(f"device {number}: revoked")
 
 
@@ -168,15 +168,14 @@ def revoke_device(number: int, store: str, console: Console) -> None:
 @click.option("--group", help="Take out what all devices of a group sent.")
 @click.option("--from", "begin", help="What was sent from this time on: 2026-11-16T05:00. [default: ever]")
 @click.option("--to", "end", help="What was sent before this time. [default: ever]")
-@store_option
-@console_options
+@_on_store
 def withdraw(
     part: str | None,
     device: int | None,
     group: str | None,
     begin: str | None,
     end: str | None,
-    store: str,
+    db: Database,
     console: Console,
 ) -> None:
     """Take a PART out of its window, exactly, or what devices sent in whole windows.
@@ -189,7 +188,7 @@ def withdraw(
     if sum(each is not None for each in (part, device, group)) != 1:
         raise click.UsageError("Expected a part, --device or --group.")
     now = int(time.time())
-    with _opened(store) as db, db.writing():
+    with db.writing():
         if part is not None:
             done = Withdrawal(parts.withdraw(db, part, schema.load_operator(db), "command line", now), 1, ())
         else:
@@ -201,50 +200,47 @@ def withdraw(
 
 
 @click.command("check")
-@store_option
-@console_options
-def check(store: str, console: Console) -> int:
+@_on_store
+def check(db: Database, console: Console) -> int:
     """Make all sums anew from the parts they are sums of, and say what differs. The exit code is 1 if anything does."""
-    with _opened(store) as db:
-        found = list(checking.check(db))
+    found = list(checking.check(db))
     for words in found:
         show(words)
-    console.say(f"{public_name(store)}: " + (f"{len(found)} difference(s)" if found else "all sums are right"))
+    console.say(f"{public_name(db.address)}: " + (f"{len(found)} difference(s)" if found else "all sums are right"))
     console.print_facts({"differences": found})
     return int(bool(found))
 
 
 @click.command("backup")
 @click.argument("file", type=Output(".sqlite"))
-@store_option
-@console_options
-def backup(file: str, store: str, console: Console) -> None:
+@_on_store
+def backup(file: str, db: Database, console: Console) -> None:
     """Write all that a store holds at one moment to one FILE, which is a store, too. It holds the devices' keys."""
-    with _opened(store) as db:
-        copied = schema.back_up(db, file)
+    copied = schema.back_up(db, file)
     console.say(f"{file}: {copied:,} rows")
 
 
 @click.command("restore")
 @click.argument("file", type=Input())
 @store_option
-@console_options
+@options.console_options
 def restore(file: str, store: str, console: Console) -> None:
     """Copy a backup, or any store, to a new one: also from SQLite to PostgreSQL, when one machine is not enough."""
-    with _opened(file) as source, Database(store) as target:
+    require_store(file)
+    with Database(file) as source, Database(store) as target:
         copied = schema.copy_store(source, target)
     console.say(f"{public_name(store)}: {copied:,} rows")
 
 
 @click.command("simulate")
 @click.option("--url", default="http://127.0.0.1:8321", show_default=True, help="The collector.")
-@click.option("--devices", type=click.IntRange(0, 100_000), default=1000, show_default=True)
-@click.option("--shops", type=click.IntRange(0, 1000), default=40, show_default=True)
+@click.option("--devices", type=click.IntRange(0, 100_000), default=1000, show_default=True, help="How many send.")
+@click.option("--shops", type=click.IntRange(0, 1000), default=40, show_default=True, help="How many send, once a day.")
 @click.option("--days", type=click.IntRange(0, 6), default=6, show_default=True, help="Of the past, sent first.")
 @click.option("--seconds", type=click.FloatRange(0), help="Then live for so long. [default: until Ctrl-C]")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@options.seed_option
 @store_option
-@console_options
+@options.console_options
 def simulate(
     url: str, devices: int, shops: int, days: int, seconds: float | None, seed: int, store: str, console: Console
 ) -> None:

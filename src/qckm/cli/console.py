@@ -6,17 +6,16 @@ Words are shown, never obeyed, whatever names of files and columns they hold. --
 
 from __future__ import annotations
 
-import functools
 import io
 import json
 import shlex
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import click
 
@@ -92,11 +91,6 @@ def command_again() -> str:
     return shlex.join(["qckm", *(public_name(word) for word in typed() if word != "--resume")])
 
 
-strict_option = click.option(
-    "--strict", is_flag=True, envvar="QCKM_STRICT", help="Exit with code 3 if the result is not reliable."
-)
-
-
 @dataclass(frozen=True)
 class Console:
     """How a command speaks."""
@@ -117,21 +111,6 @@ class Console:
         """Print a summary on stdout, if asked for: one line for a log, several for a person."""
         if self.json:
             print_data(json.dumps(facts, indent=1 if sys.stdout.isatty() else None))
-
-
-def console_options(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a verb --quiet and --json, as one argument `console`; look at its files before it starts."""
-
-    @click.option("--quiet", "-q", is_flag=True, help="Print only warnings and errors.")
-    @click.option("--json", "as_json", is_flag=True, help="Print a summary as one line of JSON on stdout.")
-    @functools.wraps(verb)
-    def with_console(*, quiet: bool, as_json: bool, **arguments: Any) -> Any:
-        from qckm.cli.paths import require_apart  # `qckm --help` needs no library that reads data
-
-        require_apart(click.get_current_context())
-        return verb(console=Console(quiet, as_json), **arguments)
-
-    return with_console
 
 
 class Assumed(Protocol):

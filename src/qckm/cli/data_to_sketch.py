@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from qckm.cli.console import Console, assumption_in_words, command_again, say_assumptions
+from qckm.cli.console import Console, assumption_in_words, command_again
 from qckm.cli.error_hints import remarks_in_words
+from qckm.cli.inputs import Reading
 from qckm.cli.progress import Progress, cluster_progress
 from qckm.cli.sketch_io import load_operator
 from qckm.cli.stopping import saving
@@ -29,10 +30,9 @@ from qckm.sketch import Sketch, SketchOperator, checkpoints
 from qckm.sketch.checkpoints import Checkpoint
 from qckm.sketch.runs import State, states
 from qckm.sketch.sketch import require_columns
-from qckm.sources.opening import open_source
 from qckm.sources.rows import OnBad
 from qckm.sources.source import Source
-from qckm.sources.text import UNKNOWN, TextFormat
+from qckm.sources.text import UNKNOWN
 
 if TYPE_CHECKING:
     from qckm.engines import Cluster
@@ -44,15 +44,12 @@ class SketchTask:
     """What to sketch, and how."""
 
     data: tuple[str, ...]
-    columns: tuple[str, ...] | None
-    text: TextFormat
-    dtype: str
-    on_bad: OnBad
+    reading: Reading
     plan: Plan
     operator_file: str | None
     output: str | None  # the checkpoint lies beside it
-    resume: bool
-    checkpoint_every: float
+    resume: bool = False
+    checkpoint_every: float = 10.0
     device: str = "cpu"
     column_sums: bool = True
     bounds: bool = True
@@ -97,10 +94,8 @@ class Sketched:
 def open_data(task: SketchTask, console: Console) -> tuple[Source, SketchOperator | None]:
     """Open the data and the operator's file; the operator's columns are the default. Say what was assumed."""
     operator = load_operator(task.operator_file) if task.operator_file else None
-    usual = operator.feature_names if operator is not None else None
-    source = open_source(list(task.data), task.columns, task.dtype, usual, **asdict(task.text))
-    say_assumptions(source, console)
-    return source, operator
+    usual = None if operator is None else operator.feature_names
+    return task.reading.open(task.data, console, usual), operator
 
 
 def sketch_data(
@@ -171,16 +166,12 @@ def sketch_windows(
     found: dict[str, Sketch] = {}
     if engine is None:
         for window in windows:
-            source = open_source([window], usual=operator.feature_names)
-            say_assumptions(source, console)
+            source = Reading().open([window], console, operator.feature_names)
             found[window] = operator.sketch(source, on_bad=on_bad)
         return found
-    from qckm.engines.files import FileRows
-
     with cluster_for(windows, engine, console) as cluster:
         for window in windows:
-            rows = FileRows(cluster, [window], usual=operator.feature_names)
-            say_assumptions(rows, console)
+            rows = Reading().open_on(cluster, [window], console, operator.feature_names)
             found[window] = rows.sketch(operator, on_bad)
     return found
 
@@ -197,19 +188,16 @@ def sketch_groups(task: SketchTask, by: Sequence[str], output: str, console: Con
         source, _ = open_data(task, console)
         kept, groups = KeptColumns(source, by), GroupedSketches(operator, by)
         require_columns(operator, source)
-        with groups.filling(task.on_bad) as add:
+        with groups.filling(task.reading.on_bad) as add:
             for batch in source.batches():
                 add(kept.take(len(batch.rows)), batch)
         source.require_unchanged()
         group_tables.save(groups, output)
         return int(groups.sums.count.sum()), int(groups.skipped.sum())
-    from qckm.engines.files import FileRows
-
     make_folder(output)
     with cluster_for(task.data, task.engine, console) as cluster:
-        rows = FileRows(cluster, task.data, task.columns, task.dtype, operator.feature_names, task.text)
-        say_assumptions(rows, console)
-        count, skipped = rows.sketch_by(operator, by, output, task.on_bad)
+        rows = task.reading.open_on(cluster, task.data, console, operator.feature_names)
+        count, skipped = rows.sketch_by(operator, by, output, task.reading.on_bad)
     atomic.write_atomically(os.path.join(output, "_SUCCESS"), b"")
     return count, skipped
 
@@ -229,26 +217,23 @@ def _planned(rows: Source | SampledRows, operator: SketchOperator | None, plan: 
 
 
 def _sketch_on_cluster(task: SketchTask, engine: str, console: Console, want_hints: bool) -> Sketched:
-    from qckm.engines.files import FileRows
-
     if task.resume or task.device != "cpu":
         raise click.UsageError("--resume and --device are for data that this process reads: leave out --engine.")
     began = time.perf_counter()
     operator = load_operator(task.operator_file) if task.operator_file else None
     with cluster_for(task.data, engine, console) as cluster:
         usual = None if operator is None else operator.feature_names
-        rows = FileRows(cluster, task.data, task.columns, task.dtype, usual, task.text)
-        say_assumptions(rows, console)
+        rows = task.reading.open_on(cluster, task.data, console, usual)
         ready = time.perf_counter()
         planned = _planned(rows, operator, task.plan, want_hints)
         for words in planned.words:
             console.say(words)
         hints, drawn = planned.hints, time.perf_counter()
         if want_hints and hints is not None and planned.sample is not None:
-            sketch, sample = rows.sketch_and_sample(planned.operator, task.on_bad, planned.sample)
+            sketch, sample = rows.sketch_and_sample(planned.operator, task.reading.on_bad, planned.sample)
             hints = sampled(hints, sample.standing_for(float(sketch.count)))
         else:
-            sketch = rows.sketch(planned.operator, task.on_bad)
+            sketch = rows.sketch(planned.operator, task.reading.on_bad)
         done = time.perf_counter()
     if want_hints:
         require_rows(sketch.count, task.plan.n_clusters or 1)
@@ -270,7 +255,7 @@ def _run(
     try:
         with computing_on(task.device), Progress(console, source.n_rows, source.n_bytes, start) as progress:
             tick = min(every, 0.5) if every else None
-            for state in states(start.sketch.operator, source, start, task.on_bad, tick):
+            for state in states(start.sketch.operator, source, start, task.reading.on_bad, tick):
                 progress.update(state)
                 now = time.monotonic()
                 if save and now - saved >= task.checkpoint_every:
@@ -323,14 +308,15 @@ def _resumed(path: str, source: Source, options: dict[str, object], resume: bool
 
 def _options(task: SketchTask, operator: SketchOperator | None) -> dict[str, object]:
     """Return what must be the same for a run to be continued, as JSON gives it back."""
+    reading = task.reading
     return {
-        "columns": None if task.columns is None else list(task.columns),
-        "header": task.text.header,
+        "columns": None if reading.columns is None else list(reading.columns),
+        "header": reading.text.header,
         # What is as it was before it could be said is not said: older checkpoints go on.
-        **{name: value for name, value in asdict(task.text).items() if value != getattr(UNKNOWN, name)},
+        **{name: value for name, value in asdict(reading.text).items() if value != getattr(UNKNOWN, name)},
         **{name: False for name in ("column_sums", "bounds") if not getattr(task, name)},
-        "dtype": task.dtype,
-        "on_bad": task.on_bad,
+        "dtype": reading.dtype,
+        "on_bad": reading.on_bad,
         "operator": None if operator is None else operator.fingerprint,
         **({name: value for name, value in asdict(task.plan).items() if name != "alone"} if operator is None else {}),
     }

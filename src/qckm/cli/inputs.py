@@ -1,11 +1,11 @@
-"""What commands read beside data and sketches: samples of rows, and public ranges of columns."""
+"""What commands read beside sketches: data, samples of rows, and public ranges of columns."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -23,8 +23,42 @@ from qckm.sources.rows import OnBad
 from qckm.sources.source import BATCH_BYTES, Batch, Position, Source
 from qckm.sources.text import UNKNOWN, TextFormat
 
+if TYPE_CHECKING:
+    from qckm.engines import Cluster
+    from qckm.engines.files import FileRows
+
 # Rows that a decoder looks at: of more it takes some.
 _MOST = 50_000
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How data are read: which columns, what is known of a CSV, as what numbers, and what happens to bad rows."""
+
+    columns: tuple[str, ...] | None = None
+    text: TextFormat = UNKNOWN
+    dtype: str = "auto"
+    on_bad: OnBad = "error"
+
+    def open(self, data: Sequence[str], console: Console, usual: Sequence[str] | None = None) -> Source:
+        """Open files here, whose columns are the usual ones if no others were asked for; say what was assumed."""
+        source = open_source(list(data), self.columns, self.dtype, usual, **asdict(self.text))
+        say_assumptions(source, console)
+        return source
+
+    def open_looked(self, data: Sequence[str], console: Console, usual: Sequence[str] | None = None) -> Looked:
+        """Open files here, and look for bad rows in all that is read of them."""
+        return Looked.at(self.open(data, console, usual), self.on_bad)
+
+    def open_on(
+        self, cluster: Cluster, data: Sequence[str], console: Console, usual: Sequence[str] | None = None
+    ) -> FileRows:
+        """Open files that the workers of a cluster read."""
+        from qckm.engines.files import FileRows
+
+        rows = FileRows(cluster, data, self.columns, self.dtype, usual, self.text)
+        say_assumptions(rows, console)
+        return rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +83,15 @@ class Looked(Source):
                 batch.require_finite()
             yield batch
 
+    @property
+    def skipped(self) -> int:
+        """How many bad rows there were among those that were read."""
+        return sum(self.bad)
+
     def say_skipped(self, console: Console) -> None:
         """Say how many bad rows there were among those that were read."""
-        if any(self.bad):
-            console.say(f"{self.tables[0].label}: skipped {counted(sum(self.bad), 'bad row')}")
+        if self.skipped:
+            console.say(f"{self.tables[0].label}: skipped {counted(self.skipped, 'bad row')}")
 
 
 def read_all(source: Source) -> Floats:
@@ -68,27 +107,18 @@ def read_some(
     path: str, operator: SketchOperator, seed: int, console: Console, on_bad: OnBad, most: int = _MOST
 ) -> Pilot:
     """Read the rows of a file, or as many, drawn from all of them, as a decoder needs; equal ones come once."""
-    source = open_sample(path, operator, console, on_bad)
+    source = open_sample(path, operator, console, Reading(on_bad=on_bad))
     pilot = draw_pilot(source, np.random.default_rng(seed), most)
     source.say_skipped(console)
     return pilot
 
 
-def open_sample(
-    path: str,
-    operator: SketchOperator,
-    console: Console,
-    on_bad: OnBad,
-    columns: tuple[str, ...] | None = None,
-    dtype: str = "auto",
-    text: TextFormat = UNKNOWN,
-) -> Looked:
+def open_sample(path: str, operator: SketchOperator, console: Console, reading: Reading) -> Looked:
     """Open a file of rows like those that an operator measures."""
-    source = open_source([path], columns, dtype, operator.feature_names, **asdict(text))
-    say_assumptions(source, console)
+    source = reading.open_looked([path], console, operator.feature_names)
     if source.n_features != operator.n_features:
         raise RowsError(f"{path}: expected {operator.n_features} columns, as the sketch has, got {source.n_features}.")
-    return Looked.at(source, on_bad)
+    return source
 
 
 _MOST_BYTES = 1 << 24

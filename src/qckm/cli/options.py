@@ -12,11 +12,15 @@ import click
 from click.shell_completion import CompletionItem
 
 from qckm.cli import completion
-from qckm.cli.paths import Input, OneFile
+from qckm.cli.console import Console
+from qckm.cli.inputs import Reading
+from qckm.cli.paths import Input, OneFile, Output, require_apart
 from qckm.errors import OperatorError, SourceError
 from qckm.kernels.placement import parse_device
+from qckm.models import ENDINGS
 from qckm.operator.laws import LAWS
 from qckm.operator.signatures import SIGNATURES
+from qckm.sources.rows import OnBad
 from qckm.sources.table import AllBut
 from qckm.sources.text import TextFormat
 
@@ -124,42 +128,29 @@ class Scale(Number):
         return found
 
 
-class Device(click.ParamType):  # type: ignore[type-arg]  # generic in some versions only
-    """A device that rows can be sketched on."""
+class Checked(click.ParamType):  # type: ignore[type-arg]  # generic in some versions only
+    """A word that a function of the library takes, or refuses in its own words; shells propose some."""
 
-    name = "device"
+    def __init__(self, name: str, check: Callable[[str], object], **proposed: str) -> None:
+        self.name, self._check, self._propose = name, check, completion.one_of(**proposed)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse what is no device."""
+        """Refuse what the function refuses."""
         try:
-            parse_device(value)
-        except OperatorError as error:
+            self._check(value)
+        except (OperatorError, SourceError) as error:
             self.fail(str(error), param, ctx)
         return value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Propose devices."""
-        return completion.one_of(cpu="this machine's cores", cuda="a GPU")(ctx, param, incomplete)
+        """Propose words."""
+        return self._propose(ctx, param, incomplete)
 
 
-class Engine(click.ParamType):  # type: ignore[type-arg]  # generic in some versions only
-    """An engine, or where one is."""
+def _require_engine(value: str) -> None:
+    from qckm.engines import parse_engine  # takes its time to import
 
-    name = "engine"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse what is no engine."""
-        from qckm.engines import parse_engine
-
-        try:
-            parse_engine(value)
-        except SourceError as error:
-            self.fail(str(error), param, ctx)
-        return value
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Propose engines."""
-        return completion.one_of(dask="Dask", spark="Spark", ray="Ray")(ctx, param, incomplete)
+    parse_engine(value)
 
 
 data_argument = click.argument("data", type=Input(), nargs=-1, required=True, metavar="DATA...")
@@ -170,8 +161,17 @@ def together(_: click.Context, __: click.Parameter, given: tuple[tuple[str, ...]
     return tuple(name for names in given for name in names) or None
 
 
-def columns_option(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a verb the columns to read, or those to leave out, as one argument `columns`."""
+bad_option = click.option(
+    "--on-bad",
+    type=click.Choice(["error", "skip"]),
+    default="error",
+    show_default=True,
+    help="Rows with a null, NaN or infinity: stop and name the first, or skip and count them.",
+)
+
+
+def data_options(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a verb what says how data are read, as one argument `reading`."""
 
     @click.option(
         "--columns",
@@ -189,18 +189,6 @@ def columns_option(verb: Callable[..., Any]) -> Callable[..., Any]:
         callback=together,
         help="Columns to leave out; all others are read.",
     )
-    @functools.wraps(verb)
-    def with_columns(*, columns: tuple[str, ...] | None, exclude: tuple[str, ...] | None, **arguments: Any) -> Any:
-        if columns and exclude:
-            raise click.UsageError("Give --columns, those to read, or --exclude, those to leave out.")
-        return verb(columns=AllBut(exclude) if exclude else columns, **arguments)
-
-    return with_columns
-
-
-def text_options(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a verb what can be said of a CSV, as one argument `text`."""
-
     @click.option(
         "--header/--no-header",
         default=None,
@@ -219,40 +207,41 @@ def text_options(verb: Callable[..., Any]) -> Callable[..., Any]:
         help="Skip lines of a CSV that begin with this character, such as '#'.",
         shell_complete=completion.one_of(**{"#": "as in shells", "%": "as in TeX"}),
     )
-    @functools.wraps(verb)
-    def with_text(
-        *, header: bool | None, delimiter: str | None, decimal: str, comment: str | None, **arguments: Any
-    ) -> Any:
-        try:
-            text = TextFormat(header, delimiter, decimal, comment)
-        except SourceError as error:
-            raise click.UsageError(str(error)) from error
-        return verb(text=text, **arguments)
-
-    return with_text
-
-
-column_options = _chain(
-    columns_option,
-    text_options,
-    click.option(
+    @click.option(
         "--dtype",
         type=click.Choice(["auto", "float32", "float64"]),
         default="auto",
         show_default=True,
         help="What values are read as.",
-    ),
-)
+    )
+    @bad_option
+    @functools.wraps(verb)
+    def with_reading(
+        *,
+        columns: tuple[str, ...] | None,
+        exclude: tuple[str, ...] | None,
+        header: bool | None,
+        delimiter: str | None,
+        decimal: str,
+        comment: str | None,
+        dtype: str,
+        on_bad: OnBad,
+        **arguments: Any,
+    ) -> Any:
+        if columns and exclude:
+            raise click.UsageError("Give --columns, those to read, or --exclude, those to leave out.")
+        try:
+            text = TextFormat(header, delimiter, decimal, comment)
+        except SourceError as error:
+            raise click.UsageError(str(error)) from error
+        return verb(reading=Reading(AllBut(exclude) if exclude else columns, text, dtype, on_bad), **arguments)
 
-bad_option = click.option(
-    "--on-bad",
-    type=click.Choice(["error", "skip"]),
-    default="error",
-    show_default=True,
-    help="Rows with a null, NaN or infinity: stop and name the first, or skip and count them.",
-)
+    return with_reading
 
-data_options = _chain(column_options, bad_option)
+
+seed_option = click.option(
+    "--seed", type=Whole(min=0), default=0, show_default=True, help="The same seed gives the same result."
+)
 
 plan_options = _chain(
     click.option("--scale", type=Scale(min=0, min_open=True), help="Kernel length. [default: from a pilot]"),
@@ -269,7 +258,13 @@ plan_options = _chain(
         type=Whole(min=1),
         help="How many. [default: 20·columns·K where the sketch is decoded alone, else 5·columns·K; at least 100]",
     ),
-    click.option("--signature", type=click.Choice(list(SIGNATURES)), default="one-bit", show_default=True),
+    click.option(
+        "--signature",
+        type=click.Choice(list(SIGNATURES)),
+        default="one-bit",
+        show_default=True,
+        help="What is kept of each projection.",
+    ),
     click.option(
         "--law",
         type=click.Choice(["auto", *LAWS]),
@@ -277,18 +272,24 @@ plan_options = _chain(
         show_default=True,
         help="Law of the frequencies' lengths.",
     ),
-    click.option("--dither", type=click.Choice(["paired", "single"]), default="paired", show_default=True),
+    click.option(
+        "--dither",
+        type=click.Choice(["paired", "single"]),
+        default="paired",
+        show_default=True,
+        help="Whether each frequency is measured twice, a quarter turn apart, or once.",
+    ),
     click.option("--standardize", is_flag=True, help="Count each column in its standard deviation (of the pilot)."),
-    click.option("--seed", type=Whole(min=0), default=0, show_default=True),
+    seed_option,
 )
 
-operator_options = click.option(
-    "--operator",
-    "--like",
-    "operator_file",
-    type=OneFile(),
-    help="Use the operator of this .qckm file: sketches of one operator merge.",
-)
+
+def operator_option(required: bool = False) -> Decorator:
+    """Give a verb the file of an operator, which some verbs cannot do without."""
+    use = "Use the operator of this .qckm file: sketches of one operator merge."
+    help_ = "The operator's .qckm file." if required else use
+    return click.option("--operator", "--like", "operator_file", type=OneFile(), required=required, help=help_)
+
 
 run_options = _chain(
     click.option("--resume", is_flag=True, help="Continue from the checkpoint beside the output, if there is one."),
@@ -301,7 +302,7 @@ run_options = _chain(
     ),
     click.option(
         "--device",
-        type=Device(),
+        type=Checked("device", parse_device, cpu="this machine's cores", cuda="a GPU"),
         default="cpu",
         show_default=True,
         help="Where rows are sketched: cpu, cuda, or cuda:1 and so on. The sums are the same.",
@@ -321,7 +322,7 @@ decode_options = _chain(
 
 engine_option = click.option(
     "--engine",
-    type=Engine(),
+    type=Checked("engine", _require_engine, dask="Dask", spark="Spark", ray="Ray"),
     help="Have workers read DATA: dask, spark or ray on the cores of this machine, or dask://host:8786, "
     "spark://host:7077, sc://host:15002 (Spark Connect), ray://host:10001. [default: this process]",
 )
@@ -330,3 +331,30 @@ engine_option = click.option(
 def clusters_option(required: bool = True, help: str = "How many clusters to find: K.") -> Decorator:
     """Give a verb the number of clusters."""
     return click.option("--clusters", "-k", "--k", "clusters", type=Whole(min=1), required=required, help=help)
+
+
+def model_output_option(resumable: bool = False) -> Decorator:
+    """Give a verb the file that a model goes to."""
+    kind = Output(*ENDINGS, resumable=resumable, in_json=True)
+    help_ = "model.json, .csv, .parquet or .npz. [default: CSV on stdout]"
+    return click.option("--output", "-o", type=kind, help=help_)
+
+
+sketch_output_option = click.option("--output", "-o", type=Output(), help="The .qckm file. [default: stdout]")
+
+strict_option = click.option(
+    "--strict", is_flag=True, envvar="QCKM_STRICT", help="Exit with code 3 if the result is not reliable."
+)
+
+
+def console_options(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a verb --quiet and --json, as one argument `console`; look at its files before it starts."""
+
+    @click.option("--quiet", "-q", is_flag=True, help="Print only warnings and errors.")
+    @click.option("--json", "as_json", is_flag=True, help="Print a summary as one line of JSON on stdout.")
+    @functools.wraps(verb)
+    def with_console(*, quiet: bool, as_json: bool, **arguments: Any) -> Any:
+        require_apart(click.get_current_context())
+        return verb(console=Console(quiet, as_json), **arguments)
+
+    return with_console

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
+from qckm.cli.sketch_io import is_sketch
 from qckm.common import atomic
 from qckm.sketch import checkpoints
 from qckm.sources.opening import paths_of
@@ -65,8 +66,6 @@ def windows_of(context: click.Context, param: click.Parameter, given: tuple[str,
 
 
 def _is_data(path: str) -> bool:
-    from qckm.cli.sketch_io import is_sketch
-
     files = paths_of(path)
     return bool(files) and os.path.exists(files[0]) and not is_sketch(files[0])
 

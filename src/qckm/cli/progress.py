@@ -29,17 +29,9 @@ class Progress:
         self._bar: Any = None
 
     def __enter__(self) -> Progress:
-        if not self._console.quiet and sys.stderr.isatty():
-            # Imported only here: it is for people at a terminal, and takes its time.
-            from rich import console
-            from rich.progress import BarColumn, Progress, TextColumn
-
-            self._bar = Progress(
-                TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"),
-                console=console.Console(stderr=True), transient=True,
-            )  # fmt: skip
-            total = 1.0 if self._n_bytes else None
-            self._task = self._bar.add_task("sketching", total=total, words="")
+        self._bar = _bar(self._console, "{task.fields[words]}")
+        if self._bar is not None:
+            self._task = self._bar.add_task("sketching", total=1.0 if self._n_bytes else None, words="")
             self._bar.start()
         return self
 
@@ -71,19 +63,25 @@ class Progress:
         return words
 
 
+def _bar(console: Console, words: str) -> Any:
+    """Return a bar with some words beside it, for people at a terminal, or None."""
+    if console.quiet or not sys.stderr.isatty():
+        return None
+    from rich.console import Console as Terminal  # takes its time to import
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), TextColumn(words)
+    return Progress(*columns, console=Terminal(stderr=True), transient=True)
+
+
 @contextlib.contextmanager
 def cluster_progress(console: Console) -> Iterator[Callable[[int, int], None]]:
     """Give what shows how many of a cluster's tasks are done."""
     said = time.monotonic()
     with contextlib.ExitStack() as stack:
-        bar: Any = None
-        if not console.quiet and sys.stderr.isatty():
-            from rich import console as terminal
-            from rich.progress import BarColumn, Progress, TextColumn
-
-            words = TextColumn("{task.completed:.0f} of {task.total:.0f} tasks")
-            columns = (TextColumn("{task.description}"), BarColumn(), words)
-            bar = stack.enter_context(Progress(*columns, console=terminal.Console(stderr=True), transient=True))
+        bar = _bar(console, "{task.completed:.0f} of {task.total:.0f} tasks")
+        if bar is not None:
+            stack.enter_context(bar)
             shown = bar.add_task("cluster", total=1.0, visible=False)
 
         def watch(done: int, total: int) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import click
@@ -31,6 +32,15 @@ def require_decoder(name: str) -> None:
         raise click.UsageError(f"Expected --decoder among {', '.join(DECODERS)}, got {name!r}.")
 
 
+@contextlib.contextmanager
+def _decoding(console: Console, stoppable: bool) -> Iterator[None]:
+    """Show what is decoded inside; what it warns of is said in the tool's own voice."""
+    with warnings.catch_warnings(), progress.watched(console, stoppable):
+        warnings.simplefilter("ignore", PoorFitWarning)
+        warnings.simplefilter("ignore", RemarkWarning)
+        yield
+
+
 def decode_sketch(
     sketch: Sketch,
     n_clusters: int,
@@ -46,11 +56,8 @@ def decode_sketch(
     `remarks` are those on the rows, which are told with the decoder's.
     """
     began = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PoorFitWarning)  # said in the tool's own voice
-        warnings.simplefilter("ignore", RemarkWarning)
-        with progress.watched(console, stoppable=decoder != "clompr"):
-            found = decode_hinted(sketch, n_clusters, hints, decoder=decoder, n_init=n_init, random_state=seed)
+    with _decoding(console, stoppable=decoder != "clompr"):
+        found = decode_hinted(sketch, n_clusters, hints, decoder=decoder, n_init=n_init, random_state=seed)
     found = replace(found, remarks=_joined(found.remarks, remarks))
     if found.converged is False:
         console.warn(POOR_FIT)
@@ -80,10 +87,8 @@ def fit_sketch(
 ) -> tuple[FittedMixture, float]:
     """Fit a mixture, with rows where there are some; return what was found, and the seconds taken."""
     began = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PoorFitWarning)  # said in the tool's own voice
-        with progress.watched(console, stoppable=False):
-            found = fit_mixture(sketch, n_components, covariance_type, hints, n_init, seed)
+    with _decoding(console, stoppable=False):
+        found = fit_mixture(sketch, n_components, covariance_type, hints, n_init, seed)
     if not found.converged:
         console.warn(POOR_MIXTURE)
     return found, time.perf_counter() - began

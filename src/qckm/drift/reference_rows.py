@@ -1,4 +1,4 @@
-"""What a sample of rows tells of two sketches: how their measurements vary together.
+"""What reference rows, of the usual kind, tell of two sketches: how their measurements vary together.
 
 If two windows are alike, the difference d of their sketches is normal, of covariance C·(1/N + 1/N′), where C is that of
 one row's contributions: M × M numbers that no sketch holds, and that some thousand rows tell. Two quadratic forms of d:
@@ -6,13 +6,13 @@ one row's contributions: M × M numbers that no sketch holds, and that some thou
     squares     ‖d‖²                          every measurement counts alike
     whitened    dᵀ (C₁ + ρI)⁻¹ d              what hardly varies by chance counts most
 
-C₁ is of one half of the sample. How the form is distributed is learnt from the other half, of which C₁ knows nothing
+C₁ is of one half of the reference. How the form is distributed is learnt from the other half, of which C₁ knows nothing
 (cross-fitting): over the rows that made C₁, whitened forms are too small. Mean, variance and third moment of the form
 are traces, estimated without bias from products of two and three rows; a shifted chi-square matches them (Satterthwaite
 with one moment more, as Hall, Buckley and Eagleson have it: with two, false alarms at 1 % are 2 %). To the variance
-comes that of the mean's estimate. Rare rows have large whitened forms, and a sample has more or fewer of them than the
-windows. So the mean is corrected by what the windows' own sketches tell: a linear function of the contributions that
-follows the forms (a control variate), whose mean over the windows is known.
+comes that of the mean's estimate. Rare rows have large whitened forms, and a reference has more or fewer of them than
+the windows. So the mean is corrected by what the windows' own sketches tell: a linear function of the contributions
+that follows the forms (a control variate), whose mean over the windows is known.
 """
 
 from __future__ import annotations
@@ -134,17 +134,17 @@ class Reference:
 
         Of more than 4000, as many are drawn.
         """
-        sample = as_sample(operator, rows)
-        if len(sample) < LEAST_ROWS:
+        usual = as_sample(operator, rows)
+        if len(usual) < LEAST_ROWS:
             raise RowsError(
-                f"Expected a reference of {LEAST_ROWS} rows or more, got {len(sample)}: so few do not tell how "
+                f"Expected a reference of {LEAST_ROWS} rows or more, got {len(usual)}: so few do not tell how "
                 "measurements vary together, and alarms would be false. Give more, or compare without a reference."
             )
-        sample = sample[np.random.default_rng(random_state).permutation(len(sample))[:MOST_ROWS]]
-        matrix = measure(operator, sample)
+        usual = usual[np.random.default_rng(random_state).permutation(len(usual))[:MOST_ROWS]]
+        matrix = measure(operator, usual)
         half = len(matrix) // 2
         center = matrix[half:].mean(axis=0, dtype=np.float64)
-        return cls(operator, sample, _centred(matrix[:half]), _centred(matrix[half:]), center)
+        return cls(operator, usual, _centred(matrix[:half]), _centred(matrix[half:]), center)
 
     @cached_property
     def sketch(self) -> Sketch:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from qckm.drift.plane import Plane
 from qckm.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -26,6 +29,20 @@ def figure_of(ax: Axes) -> Figure | SubFigure:
     figure = ax.get_figure()
     assert figure is not None  # only axes that were removed have none
     return figure
+
+
+def draw_plane(plane: Plane, ax: Axes | None, names: tuple[str, ...] | None, colorbar: str | None) -> Axes:
+    """Draw heights over the plane, from blue through white, which is 0, to red."""
+    ax = as_axes(ax)
+    (left, bottom), (right, top) = plane.lower, plane.upper
+    limit = float(np.abs(plane.heights).max()) or 1.0
+    colours: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
+    image = ax.imshow(plane.heights, extent=(left, right, bottom, top), origin="lower", aspect="auto", **colours)
+    if colorbar:
+        figure_of(ax).colorbar(image, ax=ax, label=colorbar)
+    first, second = names or ("feature 0", "feature 1")
+    ax.set(xlabel=first, ylabel=second)
+    return ax
 
 
 def ink_of(ax: Axes) -> ColorType:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qckm.drift.drift_result import Drift
+from qckm.drift.plane import witness_map
 from qckm.drift.windows import DriftSeries
-from qckm.drift.witness_map import witness_map
 from qckm.operator.arguments import as_count
-from qckm.plots.axes import as_axes, figure_of
+from qckm.plots.axes import as_axes, draw_plane
 from qckm.plots.inputs import require
 
 if TYPE_CHECKING:
@@ -79,20 +79,9 @@ def witness(drift: Drift, ax: Axes | None = None, resolution: int = 200, colorba
     Axes
     """
     require(drift, Drift)
-    heights, lower, upper = witness_map(drift, as_count("resolution", resolution))
-    ax = as_axes(ax)
-    limit = float(np.abs(heights).max()) or 1.0
-    image = ax.imshow(
-        heights,
-        extent=(lower[0], upper[0], lower[1], upper[1]),
-        origin="lower",
-        aspect="auto",
-        cmap="RdBu_r",
-        vmin=-limit,
-        vmax=limit,
-    )
-    if colorbar:
-        figure_of(ax).colorbar(image, ax=ax, label="rows that came (red) and went (blue)")
+    label = "rows that came (red) and went (blue)" if colorbar else None
+    names = drift.before.operator.feature_names
+    ax = draw_plane(witness_map(drift, as_count("resolution", resolution)), ax, names, label)
     if drift.explanation is not None:
         from matplotlib.patheffects import withStroke
 
@@ -107,6 +96,4 @@ def witness(drift: Drift, ax: Axes | None = None, resolution: int = 200, colorba
             if cause.kind == "move" and cause.place is not None and cause.cluster is not None:
                 arrow = {"arrowstyle": "->", "lw": 2, "shrinkA": 0, "shrinkB": 0}
                 ax.annotate("", tuple(cause.place), tuple(centers[cause.cluster]), arrowprops=arrow, zorder=4)
-    names = drift.before.operator.feature_names
-    ax.set(xlabel=names[0] if names else "feature 0", ylabel=names[1] if names else "feature 1")
     return ax

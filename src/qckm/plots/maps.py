@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common.arrays import Floats
-from qckm.decoding.model.sketch_model import FirstHarmonicModel
 from qckm.decoding.targets.clustering import Clustering
-from qckm.errors import QckmError
+from qckm.drift import plane
 from qckm.operator.arguments import as_count
-from qckm.plots.axes import as_axes, figure_of
+from qckm.plots.axes import draw_plane
 from qckm.plots.inputs import as_numbers, require
 from qckm.sketch import Sketch
 from qckm.sources.rows import as_rows
@@ -46,34 +43,8 @@ def density(sketch: Sketch, ax: Axes | None = None, resolution: int = _RESOLUTIO
     """
     require(sketch, Sketch)
     resolution = as_count("resolution", resolution)
-    if sketch.operator.n_features != 2:
-        raise QckmError(
-            f"Expected a sketch of 2 features, got {sketch.operator.n_features}: a plane through more would show what "
-            "happens to lie in it. Sketch two columns, or two principal components."
-        )
-    model = FirstHarmonicModel.of(sketch)
-    (left, bottom), (right, top) = _with_margin(sketch, model.length)
-    ax = as_axes(ax)
-    x, y = np.linspace(left, right, resolution), np.linspace(bottom, top, resolution)
-    heights = np.empty((resolution, resolution))
-    for row, height in enumerate(y):  # a line at a time: all atoms at once would be resolution² × M numbers
-        atoms = model.atoms(model.to_points(np.column_stack([x, np.full(resolution, height)])))
-        heights[row] = atoms @ model.z / (model.amplitude**2 * model.phases.size * (1.0 if model.paired else 0.5))
-    limit = np.abs(heights).max()
-    image = ax.imshow(
-        heights,
-        extent=(left, right, bottom, top),
-        origin="lower",
-        aspect="auto",
-        cmap="RdBu_r",
-        vmin=-limit,
-        vmax=limit,
-    )
-    if colorbar:
-        figure_of(ax).colorbar(image, ax=ax, label="correlation with the sketch")
-    names = sketch.operator.feature_names
-    ax.set(xlabel=names[0] if names else "feature 0", ylabel=names[1] if names else "feature 1")
-    return ax
+    label = "correlation with the sketch" if colorbar else None
+    return draw_plane(plane.density(sketch, resolution), ax, sketch.operator.feature_names, label)
 
 
 def clustering(
@@ -135,13 +106,3 @@ def clustering(
             ax.add_patch(Ellipse(tuple(center), width, height, fill=False, ec="black", lw=1, **outlined))
     ax.axis(box)
     return ax
-
-
-def _with_margin(sketch: Sketch, length: Floats) -> tuple[Sequence[float], Sequence[float]]:
-    lower, upper = sketch.coded_bounds
-    if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
-        raise QckmError("A sketch of no rows has nothing to show: sketch some rows first.")
-    span = upper - lower
-    # Rows within a step are one to the sketch, and what is to be seen is its kernel: it is over after four lengths.
-    margin = np.where(span < sketch.operator.steps, 4 * length, 0.05 * span)
-    return (lower - margin).tolist(), (upper + margin).tolist()

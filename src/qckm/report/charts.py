@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -9,20 +10,19 @@ import numpy as np
 from qckm.common.arrays import Floats
 from qckm.common.text import format_bytes, shortened
 from qckm.models import Model
-from qckm.report.facts import percent
+from qckm.report.facts import FAR, percent
 from qckm.report.html import Html, element
 
 # Told apart by people with any kind of colour vision (after Okabe and Ito), and on paper.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#7a3e9d", "#a6761d", "#444444", "#e41a5b")
 WIDTH, HEIGHT = 520, 360
+_MARGIN = 34.0
 # Nobody reads the lines of more clusters.
 MOST_CLUSTERS = 1000
 # A style rule each, which browsers weigh at every move of the mouse; of more clusters the heaviest are highlighted.
 MOST_HIGHLIGHTED = 100
 # Labels on a map nearer to each other than this are moved apart, in so many steps at most; of more clusters they stay.
 _LABEL, _LABEL_STEPS, _MOST_LABELS = 18.0, 200, 200
-# Distances beyond have squares that are no float64.
-_FAR = 1e150
 
 
 def color(cluster: int) -> str:
@@ -40,33 +40,24 @@ def heaviest(model: Model) -> Model:
 
 def telling_columns(model: Model, most: int) -> list[int]:
     """Return the columns in which centroids differ most, in units, in their own order."""
-    centers, shares = _in_units(model.centers, model), shares_of(model)
+    centers, shares = in_units(model.centers, model), shares_of(model)
     spread = np.sqrt(shares @ (centers - shares @ centers) ** 2)
     return sorted(int(place) for place in np.argsort(-spread, kind="stable")[:most])
 
 
 def draw_map(model: Model, sample: Floats | None) -> Html:
     """Draw centroids, and a sample of rows, on the two axes along which the centroids differ most."""
-    centers = _in_units(model.centers, model)
+    centers = in_units(model.centers, model)
     middle = centers.mean(axis=0)
     axes = main_axes(centers - middle)
     points = (centers - middle) @ axes.T
-    dots = np.empty((0, 2)) if sample is None else (_in_units(sample, model) - middle) @ axes.T
+    dots = np.empty((0, 2)) if sample is None else (in_units(sample, model) - middle) @ axes.T
     with np.errstate(over="ignore"):
         labels = np.empty(0, int) if sample is None else model.predict(sample)
     every = np.concatenate([points, dots])
     low, high = np.quantile(every, 0.002, axis=0), np.quantile(every, 0.998, axis=0)
     low, high = np.minimum(low, points.min(axis=0)), np.maximum(high, points.max(axis=0))
-    margin = 34.0
-    room = np.array([WIDTH - 2 * margin, HEIGHT - 2 * margin])
-    # One scale for both axes: distances on the map are then distances.
-    zoom = float(np.min(room / np.maximum(high - low, 1e-12)))
-    shift = (np.array([WIDTH, HEIGHT]) - zoom * (low + high)) / 2
-
-    def place(points: Floats) -> Floats:
-        where: Floats = points * zoom + shift
-        return np.stack([where[:, 0], HEIGHT - where[:, 1]], axis=1)
-
+    place = placing(low, high)
     inside = ((dots >= low) & (dots <= high)).all(axis=1)
     small = [
         element(
@@ -94,6 +85,20 @@ def draw_map(model: Model, sample: Floats | None) -> Html:
         element("text", f"second axis: {second}", transform=turned, text_anchor="middle", class_="small"),
     ]
     return picture("Map of the centroids", HEIGHT, [frame, small, large])
+
+
+def placing(low: Floats, high: Floats) -> Callable[[Floats], Floats]:
+    """Return what puts points (P, 2) between two corners on a picture, the second axis upwards."""
+    size = np.array([WIDTH, HEIGHT])
+    # One scale for both axes: distances on the map are then distances.
+    zoom = float(np.min((size - 2 * _MARGIN) / np.maximum(high - low, 1e-12)))
+    shift = (size - zoom * (low + high)) / 2
+
+    def place(points: Floats) -> Floats:
+        where: Floats = points * zoom + shift
+        return np.stack([where[:, 0], HEIGHT - where[:, 1]], axis=1)
+
+    return place
 
 
 def labels_apart(places: Floats) -> Floats:
@@ -180,10 +185,10 @@ def picture(label: str, height: int, parts: object) -> Html:
     return element("svg", parts, viewBox=f"0 0 {WIDTH} {height}", role="img", aria_label=label)
 
 
-def _in_units(points: Floats, model: Model) -> Floats:
+def in_units(points: Floats, model: Model) -> Floats:
     """Return points in units, those out of sight at its edge: their squares are still to be numbers."""
     with np.errstate(over="ignore", under="ignore"):
-        return np.clip(points / model.units, -_FAR, _FAR)
+        return np.clip(points / model.units, -FAR, FAR)
 
 
 def shares_of(model: Model) -> Floats:

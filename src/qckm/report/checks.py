@@ -12,7 +12,7 @@ from qckm.common.arrays import Floats
 from qckm.common.text import excess_in_words, shortened
 from qckm.decoding.verdict.remarks import POOR_FIT
 from qckm.models import Model
-from qckm.report.facts import amount, count, number, percent
+from qckm.report.facts import FAR, amount, count, number, percent
 
 # A share of a sketch that is well explained. Of a one-bit sketch of points, the harmonics that are modelled are 94 %.
 _WELL = 0.9
@@ -21,8 +21,6 @@ _APART = 1e-6
 # A file may hold any number of remarks, of any length.
 _MOST_REMARKS, _LONGEST = 20, 500
 _VERDICT = "The decoder's verdict"
-# Squares of larger numbers are no float64, nor those of smaller ones than its inverse.
-_FAR = 1e150
 
 Grade = Literal["good", "fair", "poor"]
 _ORDER: dict[Grade, int] = {"good": 0, "fair": 1, "poor": 2}
@@ -68,7 +66,7 @@ def _beside_kmeans(model: Model, sample: Floats) -> Check | None:
     with np.errstate(over="ignore", invalid="ignore"):
         rows = (sample - sample.mean(axis=0)) / model.units
         _, distances = model.nearest(sample)
-    if not 1 / _FAR < np.abs(rows).max() < _FAR:
+    if not 1 / FAR < np.abs(rows).max() < FAR:
         return None  # squares that are no float64: k-means has no answer
     if len(np.unique(rows, axis=0)) <= len(model.centers):
         return None  # a centroid on each row: no error to compare with

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-import qckm
 from qckm.common.arrays import Floats
 from qckm.decoding.targets.n_clusters import ClusterCount
 from qckm.report.charts import HEIGHT, WIDTH, picture
-from qckm.report.html import Html, element
-from qckm.report.page import head, section
+from qckm.report.html import Html, document, element, line, section, table
 
 _LEFT, _BOTTOM, _TOP = 70.0, 44.0, 16.0
 _GROUPS, _ALL = "#1f5fa8", "#8a94a3"
@@ -49,10 +47,8 @@ def render_choice(count: ClusterCount, of: str = "a sketch") -> str:
         ),
         section("Groups", _curve(count), "Blue: how many separate groups K clusters form. Grey: K itself."),
         section("By K", _table(count)),
-        element("p", f"Made by qckm {qckm.__version__}.", class_="soft"),
     ]
-    page = element("html", head(f"qckm: {title}"), element("body", element("main", body)), lang="en")
-    return f"<!doctype html>\n{page}\n"
+    return document(f"qckm: {title}", body)
 
 
 def _curve(count: ClusterCount) -> Html:
@@ -73,8 +69,8 @@ def _curve(count: ClusterCount) -> Html:
         at = f"{floor - groups / most * (floor - _TOP) + 4:.1f}"
         parts.append(element("text", groups, x=_LEFT - 8, y=at, text_anchor="end", class_="small"))
     for values, tone in ((count.ks, _ALL), (count.groups, _GROUPS)):
-        line = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, heights(values), strict=True))
-        parts.append(element("polyline", points=line, fill="none", stroke=tone, stroke_width=2))
+        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, heights(values), strict=True))
+        parts.append(element("polyline", points=points, fill="none", stroke=tone, stroke_width=2))
     for number, (a, b) in enumerate(zip(x, heights(count.groups), strict=True)):
         size = 8 if number == chosen else 4
         parts.append(element("circle", cx=f"{a:.1f}", cy=f"{b:.1f}", r=size, fill=_GROUPS))
@@ -82,12 +78,11 @@ def _curve(count: ClusterCount) -> Html:
 
 
 def _table(count: ClusterCount) -> Html:
-    lines = [element("tr", [element("th", name) for name in ("K", "separate groups", "variance explained")])]
-    for K, groups, explained in rows_of(count):
-        mark = " ✓" if count.n_clusters == K else ""
-        cells = (f"{K}{mark}", str(groups), f"{explained:.2%}")
-        lines.append(element("tr", [element("td", cell) for cell in cells]))
-    return element("div", element("table", lines), class_="wide")
+    lines = [
+        line((f"{K}{' ✓' if count.n_clusters == K else ''}", groups, f"{explained:.2%}"))
+        for K, groups, explained in rows_of(count)
+    ]
+    return table(("K", "separate groups", "variance explained"), lines)
 
 
 def rows_of(count: ClusterCount) -> list[tuple[int, int, float]]:

@@ -6,9 +6,9 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.drift.explanation import Explanation
+from qckm.drift.plane import Plane
 from qckm.drift.windows import DriftSeries
-from qckm.drift.witness_map import WitnessMap
-from qckm.report.charts import HEIGHT, WIDTH, color, label_at, labels_apart, main_axes, picture
+from qckm.report.charts import HEIGHT, WIDTH, color, label_at, labels_apart, main_axes, picture, placing
 from qckm.report.html import Html, element
 
 # Clusters whose weights are shown: those that changed most.
@@ -52,12 +52,7 @@ def draw_moves(found: Explanation, units: Floats) -> Html:
     axes = main_axes(centers - middle)
     places = [cause.place / units for cause in found.causes if cause.place is not None]
     every = (np.array([*centers, *places]) - middle) @ axes.T
-    low, high = every.min(axis=0), every.max(axis=0)
-    margin = 34.0
-    zoom = float(np.min((np.array([WIDTH, HEIGHT]) - 2 * margin) / np.maximum(high - low, 1e-12)))
-    shift = (np.array([WIDTH, HEIGHT]) - zoom * (low + high)) / 2
-    at = every * zoom + shift
-    at[:, 1] = HEIGHT - at[:, 1]
+    at = placing(every.min(axis=0), every.max(axis=0))(every)
     parts = []
     labels = labels_apart(at[: len(centers)])
     for number, (x, y) in enumerate(at[: len(centers)]):
@@ -81,7 +76,7 @@ def draw_moves(found: Explanation, units: Floats) -> Html:
     return picture("Map of the clusters, those that moved, and new ones", HEIGHT, parts)
 
 
-def draw_witness(found: WitnessMap) -> Html:
+def draw_witness(found: Plane) -> Html:
     """Draw where rows have come, in red, and gone, in blue, as squares."""
     rows, columns = found.heights.shape
     width, height = WIDTH / columns, HEIGHT / rows

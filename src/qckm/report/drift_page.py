@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import qckm
 from qckm.drift.drift_result import MEANINGS, Drift, effect_in_words, equal_or_less, format_pvalue
 from qckm.drift.explanation import Explanation
+from qckm.drift.plane import witness_map
 from qckm.drift.windows import DriftSeries
-from qckm.drift.witness_map import witness_map
 from qckm.report import drift_charts
-from qckm.report.html import Html, element
-from qckm.report.page import head, section
+from qckm.report.html import Html, document, element, line, section, table
 
 _RESOLUTION = 56
 _VERDICTS = {True: "There is drift.", False: "No drift was found."}
@@ -39,10 +37,7 @@ def render_drift(found: Drift | DriftSeries, names: tuple[str, str] = ("the firs
     True
     """
     body = _series(found, names[1]) if isinstance(found, DriftSeries) else _pair(found, names)
-    title = "qckm: drift"
-    parts = [*body, element("p", f"Made by qckm {qckm.__version__}.", class_="soft")]
-    page = element("html", head(title), element("body", element("main", parts)), lang="en")
-    return f"<!doctype html>\n{page}\n"
+    return document("qckm: drift", body)
 
 
 def _pair(found: Drift, names: tuple[str, str]) -> list[Html | None]:
@@ -88,7 +83,7 @@ def _columns(found: Drift) -> Html | None:
     if not found.columns:
         return None
     names = ("column", "mean before", "mean after", "in deviations", "deviation before", "deviation after")
-    rows = [element("tr", [element("th", name) for name in names])]
+    rows = []
     for change in found.columns[:_MOST_COLUMNS]:
         shift = f"{change.shift:+.3f} ± {change.error:.2g}" if change.shift == change.shift else ""
         cells = [
@@ -99,11 +94,11 @@ def _columns(found: Drift) -> Html | None:
             f"{change.deviation_before:.5g}",
             f"{change.deviation_after:.5g}",
         ]
-        rows.append(element("tr", [element("td", cell) for cell in cells]))
+        rows.append(line(cells))
     more = len(found.columns) - _MOST_COLUMNS
     note = "Of all rows, as they were coded; the largest change first."
     note += f" {more} more columns changed less." if more > 0 else ""
-    return section("Columns", element("div", element("table", rows), class_="wide"), note)
+    return section("Columns", table(names, rows), note)
 
 
 def _changes(found: Explanation) -> Html:
@@ -137,7 +132,7 @@ def _series(found: DriftSeries, against: str) -> list[Html | None]:
         f"most {found.level:g} are false alarms, on average (Benjamini and Hochberg)."
     )
     names = ("window", "rows", "rows changed, at least", "p-value", "adjusted", "", "changed most")
-    rows = [element("tr", [element("th", name) for name in names])]
+    rows = []
     for name, drift, adjusted, said in zip(found.names, found.drifts, found.adjusted, found.drifted, strict=True):
         cells = [
             name,
@@ -148,7 +143,7 @@ def _series(found: DriftSeries, against: str) -> list[Html | None]:
             "drift" if said else "",
             drift.columns[0].brief() if said and drift.columns else "",
         ]
-        rows.append(element("tr", [element("td", cell) for cell in cells]))
+        rows.append(line(cells))
     return [
         element("h1", "Drift"),
         element("p", f"{len(found.drifts)} windows, compared with {against}", class_="soft"),
@@ -158,7 +153,7 @@ def _series(found: DriftSeries, against: str) -> list[Html | None]:
             drift_charts.draw_effects(found),
             "With two standard errors, in the order of the windows. Red: drift.",
         ),
-        section("Windows", element("div", element("table", rows), class_="wide")),
+        section("Windows", table(names, rows)),
     ]
 
 

@@ -10,6 +10,8 @@ from qckm.common.text import format_value, shortened
 # No count of rows or bytes is larger, and Python's integers know no end.
 _LARGEST = 1e21
 _LONGEST = 300
+# Squares of larger numbers are no float64, nor those of smaller ones than its inverse.
+FAR = 1e150
 
 
 def number(value: object) -> float | None:

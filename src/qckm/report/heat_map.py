@@ -7,8 +7,8 @@ import numpy as np
 from qckm.common.arrays import Floats
 from qckm.common.text import shortened
 from qckm.models import Model
-from qckm.report.charts import color, mark, shares_of, telling_columns
-from qckm.report.facts import aligned, percent
+from qckm.report.charts import color, in_units, mark, shares_of, telling_columns
+from qckm.report.facts import FAR, aligned, percent
 from qckm.report.html import Html, element
 
 # As many as a screen has room for: the columns that tell the clusters apart best, and the heaviest clusters.
@@ -22,7 +22,6 @@ _LONGEST_NAME, _TOP, _BEYOND = 14, 108.0, 62
 # A cell this wide holds a number of three digits.
 _WIDE_ENOUGH = 44.0
 _ABOVE, _BELOW, _NONE = np.array([0, 95, 155]), np.array([190, 75, 0]), np.array([246, 247, 249])
-_FAR = 1e150
 
 
 def standardized_centers(model: Model, sample: Floats | None) -> Floats:
@@ -33,12 +32,12 @@ def standardized_centers(model: Model, sample: Floats | None) -> Floats:
     """
     shares = shares_of(model)
     with np.errstate(over="ignore", under="ignore"):
-        centers = np.clip(model.centers / model.units, -_FAR, _FAR)
+        centers = in_units(model.centers, model)
         away = centers - shares @ centers
         if sample is not None and len(sample) > 1:
-            deviation = np.clip(sample / model.units, -_FAR, _FAR).std(axis=0)
+            deviation = in_units(sample, model).std(axis=0)
         else:
-            deviation = np.sqrt(shares @ away**2 + shares @ np.minimum(model.spreads, _FAR) ** 2)
+            deviation = np.sqrt(shares @ away**2 + shares @ np.minimum(model.spreads, FAR) ** 2)
         out: Floats = np.where(deviation > 0, away / np.where(deviation > 0, deviation, 1), 0.0)
     return np.clip(np.nan_to_num(out), -999, 999)
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 import numpy as np
 
-import qckm
 from qckm.common.arrays import Floats
 from qckm.common.text import format_bytes
 from qckm.models import Model
 from qckm.report import charts, checks, heat_map
 from qckm.report.facts import aligned, amount, count, number, percent, words
-from qckm.report.html import Html, element
+from qckm.report.html import Html, document, element, line, section, table
 
 _MOST_COLUMNS = 12
 _VERDICTS = {
@@ -22,8 +19,6 @@ _VERDICTS = {
 }
 _MARKS = {"good": "✓", "fair": "!", "poor": "✗"}
 _SETTINGS = ("signature", "law", "scale", "dither", "standardized", "decoder", "evaluations", "seed", "fingerprint")
-# No script runs and nothing is fetched, whatever the page may hold: all that is allowed is its own style, and its icon.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 
 def render(model: Model, sample: Floats | None = None) -> str:
@@ -63,34 +58,8 @@ def render(model: Model, sample: Floats | None = None) -> str:
         section("Profiles", _profiles(shown, sample), _profile_words(model, sample)),
         _table(shown, k),
         _method(facts),
-        element("p", f"Made by qckm {qckm.__version__}.", class_="soft"),
     ]
-    page = element(
-        "html", head(f"qckm: {title}", charts.highlighting(k)), element("body", element("main", body)), lang="en"
-    )
-    return f"<!doctype html>\n{page}\n"
-
-
-def head(title: str, rules: str = "") -> Html:
-    """Return the head of a page that runs no script and fetches nothing; `rules`, ours alone, extend its style."""
-    style = files("qckm.report").joinpath("style.css").read_text(encoding="utf-8") + rules
-    return element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        # A page without an icon makes browsers ask a server for one.
-        element("link", rel="icon", href="data:,"),
-        element("title", title),
-        element("style", Html(style)),
-    )
-
-
-def section(title: str, body: object, note: str = "", kind: str | None = None) -> Html:
-    """Return a part of a page, with a title above and a note below."""
-    return element(
-        "section", element("h2", title), body, element("p", note, class_="soft") if note else None, class_=kind
-    )
+    return document(f"qckm: {title}", body, charts.highlighting(k))
 
 
 def _origin(facts: dict[str, object]) -> str:
@@ -161,8 +130,8 @@ def _profile_words(model: Model, sample: Floats | None) -> str:
 def _table(model: Model, k: int) -> Html:
     columns = charts.telling_columns(model, _MOST_COLUMNS)
     spreads = bool(np.any(model.spreads > 0))
-    head = ["cluster", "weight", *(["spread"] if spreads else []), *(model.names[place] for place in columns)]
-    lines = [element("tr", [element("th", name) for name in head])]
+    names = ["cluster", "weight", *(["spread"] if spreads else []), *(model.names[place] for place in columns)]
+    lines = []
     written = [aligned(model.centers[:, place]) for place in columns]
     for place_ in range(len(model.centers)):
         weight = float(model.weights[place_])
@@ -174,7 +143,7 @@ def _table(model: Model, k: int) -> Html:
             *([f"{model.spreads[place_]:.3g}"] if spreads else []),
             *(numbers[place_] for numbers in written),
         ]
-        lines.append(element("tr", [element("td", cell) for cell in cells], class_=charts.mark(place_), tabindex=0))
+        lines.append(line(cells, class_=charts.mark(place_), tabindex=0))
     notes = [
         f"{len(model.centers)} of {k} clusters; the model file has all." if len(model.centers) < k else "",
         f"{len(columns)} of {len(model.names)} columns; the model file has all."
@@ -184,8 +153,7 @@ def _table(model: Model, k: int) -> Html:
         if (model.units != 1).any()
         else "",
     ]
-    table = element("div", element("table", lines), class_="wide")
-    return section("Centroids", table, " ".join(filter(None, notes)))
+    return section("Centroids", table(names, lines), " ".join(filter(None, notes)))
 
 
 def _method(facts: dict[str, object]) -> Html:

@@ -1,6 +1,7 @@
 """What a decoder returns can be used at once: rows are labelled, a model is written, columns have names."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -63,3 +64,21 @@ def test_standardised_columns_are_no_reason_to_warn(frame):
     with warnings.catch_warnings():
         warnings.simplefilter("error", RemarkWarning)
         qckm.SketchOperator.from_pilot(frame, n_clusters=4, standardize=True, random_state=0)
+
+
+def test_a_notebook_shows_counts_columns_and_the_verdict():
+    found = qckm.Clustering(
+        np.zeros((2, 1)), np.array([0.75, 0.25]), np.ones(2), 0.1, 0.9, 7, True, 0.02, 0.06, feature_names=("<b>",)
+    )
+    shown = found._repr_html_()
+    assert "<th>clusters</th><td>2</td>" in shown
+    assert "<th>columns</th><td>&lt;b&gt;</td>" in shown
+    assert "<th>weights</th><td>75.0%, 25.0%</td>" in shown
+    assert "<th>verdict</th><td>reliable: SSE expected within 2 % of the best, hardly above 6 %</td>" in shown
+    assert "remarks" not in shown
+    doubtful = replace(
+        found, converged=False, excess=None, remarks=("Look.", "Twice."), feature_names=None
+    )._repr_html_()
+    assert "<td>doubtful</td>" in doubtful
+    assert "<th>remarks</th><td>Look. Twice.</td>" in doubtful
+    assert "<th>columns</th><td>1</td>" in doubtful

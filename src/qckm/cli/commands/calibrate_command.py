@@ -9,15 +9,14 @@ import click
 import numpy as np
 
 from qckm.cli import inputs, options, sketch_io
-from qckm.cli.console import DONE, DOUBTFUL, Console, console_options, strict_option
+from qckm.cli.console import DONE, DOUBTFUL, Console
+from qckm.cli.inputs import Reading
 from qckm.cli.outputs import ENDINGS, writing_columns
 from qckm.cli.paths import Input, OneFile, Output
 from qckm.common.arrays import Flags
 from qckm.common.text import format_duration
 from qckm.decoding.clouds.calibration import Calibration, calibrate
 from qckm.errors import PoorFitWarning
-from qckm.sources.rows import OnBad
-from qckm.sources.text import TextFormat
 
 
 @click.command()
@@ -25,16 +24,13 @@ from qckm.sources.text import TextFormat
 @click.argument("sample", type=Input())
 @click.option("--output", "-o", type=Output(*ENDINGS), help="weights.parquet, .arrow or .csv. [default: CSV on stdout]")
 @options.data_options
-@strict_option
-@console_options
+@options.strict_option
+@options.console_options
 def command(
     sketch: str,
     sample: str,
     output: str | None,
-    columns: tuple[str, ...] | None,
-    text: TextFormat,
-    dtype: str,
-    on_bad: OnBad,
+    reading: Reading,
     strict: bool,
     console: Console,
 ) -> int:
@@ -49,7 +45,7 @@ def command(
     """
     target = output or "-"
     found = sketch_io.read_sketch(sketch)
-    source = inputs.open_sample(sample, found.operator, console, on_bad, columns, dtype, text)
+    source = inputs.open_sample(sample, found.operator, console, reading)
     rows = inputs.read_all(source)
     good: Flags = np.asarray(np.isfinite(rows).all(axis=1))
     source.say_skipped(console)

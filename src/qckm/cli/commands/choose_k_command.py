@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from qckm.cli import data_to_sketch, options, outputs, progress, sketch_io, summaries
-from qckm.cli.console import DONE, DOUBTFUL, Console, console_options, show, strict_option
+from qckm.cli.console import DONE, DOUBTFUL, Console, show
 from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.outputs import write_bytes
 from qckm.cli.paths import Output
@@ -40,12 +40,12 @@ _BAR = 24
 @click.option("--report", type=Output(), help="Write an HTML page with the curve and the table.")
 @click.option("--plot", type=Output(*outputs.PICTURES), help="Draw the curve (needs matplotlib).")
 @click.option("--sketch", "sketch_output", type=Output(), help="Keep the sketch, to decode it for the K chosen.")
-@options.operator_options
+@options.operator_option()
 @options.plan_options
 @options.data_options
 @options.engine_option
-@strict_option
-@console_options
+@options.strict_option
+@options.console_options
 def command(
     data: tuple[str, ...],
     ks: tuple[int, ...],
@@ -99,8 +99,7 @@ def _sketch(
     """Return the sketch of DATA, or that which it is, and the rows of a pilot where there was one."""
     if len(data) == 1 and sketch_io.is_sketch(data[0]):
         return sketch_io.read_sketch(data[0]), None, list(data)
-    run: dict[str, Any] = {"resume": False, "checkpoint_every": 10.0}
-    task = data_to_sketch.SketchTask.of(data, most, None, {**given, **run})
+    task = data_to_sketch.SketchTask.of(data, most, None, given)
     done = data_to_sketch.sketch_data(task, console)
     for remark in remarks_in_words(done.remarks):
         console.warn(remark)

@@ -52,7 +52,7 @@ def _settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--operator", "operator_file", type=Input(), help="The operator's .qckm file; at the first start only.")
 @store_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option("--port", type=click.IntRange(1, 65535), default=8321, show_default=True)
+@click.option("--port", type=click.IntRange(1, 65535), default=8321, show_default=True, help="The port to listen at.")
 @click.option("--certificate", type=Input(), help="For TLS, a PEM file of the certificate and those above it.")
 @click.option("--private-key", type=Input(), help="For TLS, a PEM file of its key.")
 @click.option("--mqtt", default="", help="A broker: mqtt://user@host:1883/topic, or mqtts://.")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from qckm.cli import inputs, options, sketch_io, sketch_to_model, summaries
-from qckm.cli.console import Console, console_options, strict_option
-from qckm.cli.paths import Input, OneFile, Output
+from qckm.cli.console import Console
+from qckm.cli.paths import Input, OneFile
 from qckm.decoding.targets.clustering import Clustering
 from qckm.decoding.targets.gaussian_mixture import COVARIANCE_TYPES, CovarianceType, FittedMixture
 from qckm.decoding.targets.kmeans import Hints
-from qckm.models import ENDINGS, Model
+from qckm.models import Model
 from qckm.models.gaussian_density import GaussianDensity
 from qckm.planning.plan import require_rows
 from qckm.sketch import Sketch
@@ -20,12 +20,7 @@ from qckm.sources.rows import OnBad
 @click.command()
 @click.argument("sketch", type=OneFile())
 @options.clusters_option()
-@click.option(
-    "--output",
-    "-o",
-    type=Output(*ENDINGS, in_json=True),
-    help="model.json, .csv, .parquet or .npz. [default: CSV on stdout]",
-)
+@options.model_output_option()
 @click.option("--rows", type=Input(), help="A file of some of the rows, or rows like them, to decode with.")
 @click.option(
     "--mixture",
@@ -34,9 +29,9 @@ from qckm.sources.rows import OnBad
 )
 @options.decode_options
 @options.bad_option
-@click.option("--seed", type=options.Whole(min=0), default=0, show_default=True)
-@strict_option
-@console_options
+@options.seed_option
+@options.strict_option
+@options.console_options
 def command(
     sketch: str,
     clusters: int,

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import click
 
 from qckm.cli import inputs, options, outputs, sketch_io
-from qckm.cli.console import Console, console_options, show
+from qckm.cli.console import Console, show
 from qckm.cli.data_to_sketch import sketch_windows
 from qckm.cli.outputs import write_bytes
 from qckm.cli.paths import Input, OneFile, Output, windows_of
@@ -34,7 +34,13 @@ from qckm.sources.rows import OnBad
 )
 @click.option("--blocks", is_flag=True, help="All SKETCHes are parts of one window, those of --against of the other.")
 @click.option("--reference", type=Input(), help="A file of 2000 rows or more of the usual kind: a more powerful test.")
-@click.option("--level", type=options.Number(0, 1, min_open=True, max_open=True), default=0.05, show_default=True)
+@click.option(
+    "--level",
+    type=options.Number(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="The share of false alarms to put up with.",
+)
 @click.option(
     "--min-effect",
     type=options.Number(0, 1),
@@ -57,11 +63,11 @@ from qckm.sources.rows import OnBad
     type=Output(*outputs.PICTURES),
     help="Draw how much has changed, or where rows came and went (needs matplotlib).",
 )
-@options.operator_options
+@options.operator_option()
 @options.bad_option
 @options.engine_option
-@click.option("--seed", type=options.Whole(min=0), default=0, show_default=True)
-@console_options
+@options.seed_option
+@options.console_options
 def command(
     sketches: tuple[str, ...],
     against: tuple[str, ...],
@@ -85,7 +91,7 @@ def command(
     \b
     Examples:
       qckm drift monday.qckm tuesday.qckm
-      qckm drift monday.qckm tuesday.qckm --reference sample.parquet -k 10 --report drift.html
+      qckm drift monday.qckm tuesday.qckm --reference usual.parquet -k 10 --report drift.html
       qckm drift hour-*.qckm --against last-week.qckm --min-effect 0.02 --plot hours.png
       qckm drift today-*.qckm --against 'yesterday-*.qckm' --blocks
       qckm drift 'today/*.parquet' --against last-week.qckm --engine dask://scheduler:8786
@@ -113,8 +119,8 @@ def command(
     operator = usual[0].operator
     prepared = None
     if reference is not None:
-        pilot = inputs.read_some(reference, operator, seed, console, on_bad, MOST_ROWS)
-        prepared = Reference.of(operator, pilot.repeated(MOST_ROWS), seed)
+        rows = inputs.read_some(reference, operator, seed, console, on_bad, MOST_ROWS).repeated(MOST_ROWS)
+        prepared = Reference.of(operator, rows, seed)
     known: Any = sketch_io.load_model(model) if model is not None else clusters
     options: dict[str, Any] = {"statistic": statistic, "level": level, "min_effect": min_effect, "random_state": seed}
     found: Drift | DriftSeries

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from qckm.cli import sketch_io, summaries
-from qckm.cli.console import Console, console_options
+from qckm.cli import options, sketch_io, summaries
+from qckm.cli.console import Console
 from qckm.cli.outputs import write_bytes
 from qckm.cli.paths import OneFile, Output
 from qckm.export.as_c import COUNTER_BITS, render_c
@@ -33,7 +33,7 @@ from qckm.export.rendering import PREFIX
     show_default=True,
     help="Bits of a counter.",
 )
-@console_options
+@options.console_options
 def command(
     operator_file: str, output: str | None, prefix: str, regenerate: bool, hints: bool, counters: str, console: Console
 ) -> None:

@@ -7,12 +7,11 @@ from typing import Any
 import click
 
 from qckm.cli import data_to_sketch, options, sketch_io, sketch_to_model, summaries
-from qckm.cli.console import Console, command_again, console_options, strict_option
+from qckm.cli.console import Console, command_again
 from qckm.cli.data_to_sketch import SketchTask
 from qckm.cli.paths import Output
 from qckm.common import atomic
 from qckm.common.text import format_duration
-from qckm.models import ENDINGS
 from qckm.planning.plan import decoder_seed
 from qckm.sketch import checkpoints, files
 
@@ -20,22 +19,17 @@ from qckm.sketch import checkpoints, files
 @click.command()
 @options.data_argument
 @options.clusters_option()
-@click.option(
-    "--output",
-    "-o",
-    type=Output(*ENDINGS, resumable=True, in_json=True),
-    help="model.json, .csv, .parquet or .npz. [default: CSV on stdout]",
-)
+@options.model_output_option(resumable=True)
 @click.option("--sketch", "sketch_output", type=Output(), help="Keep the sketch, too, as this .qckm file.")
 @click.option("--report", "report_output", type=Output(), help="Write an HTML report, too.")
-@options.operator_options
+@options.operator_option()
 @options.plan_options
 @options.data_options
 @options.decode_options
 @options.run_options
 @options.engine_option
-@strict_option
-@console_options
+@options.strict_option
+@options.console_options
 def command(
     data: tuple[str, ...],
     clusters: int,
@@ -48,7 +42,7 @@ def command(
     console: Console,
     **options_of_task: Any,
 ) -> int:
-    """Find K centroids of DATA: files, folders, globs, or - for standard input (CSV or an Arrow stream).
+    """Find K centroids of DATA: files, folders, globs, or - for standard input (CSV, JSON lines or an Arrow stream).
 
     \b
     Examples:

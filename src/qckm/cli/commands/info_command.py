@@ -8,8 +8,8 @@ import sys
 import click
 import numpy as np
 
-from qckm.cli import sketch_io, summaries
-from qckm.cli.console import Console, console_options, show
+from qckm.cli import options, sketch_io, summaries
+from qckm.cli.console import Console, show
 from qckm.cli.paths import OneFile
 from qckm.common import foreign_files
 from qckm.common.arrays import Floats
@@ -28,7 +28,7 @@ _OTHERWISE = ("feature_names", "inputs", "kind", "clusters", "weights", "columns
 
 @click.command()
 @click.argument("path", type=OneFile())
-@console_options
+@options.console_options
 def command(path: str, console: Console) -> None:
     """Show what is in a sketch, a model or a checkpoint.
 

@@ -7,7 +7,7 @@ import operator
 import click
 
 from qckm.cli import completion, options, sketch_io
-from qckm.cli.console import Console, console_options
+from qckm.cli.console import Console
 from qckm.cli.paths import Output, sketch_files
 from qckm.cli.summaries import counted
 from qckm.sketch import group_tables
@@ -23,7 +23,7 @@ from qckm.sources.opening import paths_of
     help="Merge tables of sketches (`qckm sketch --by`): the groups of these columns, such as shop.",
 )
 @sketch_io.parts_option
-@console_options
+@options.console_options
 @click.pass_context
 def command(
     context: click.Context,

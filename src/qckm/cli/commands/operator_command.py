@@ -6,17 +6,15 @@ from typing import Any
 
 import click
 
-from qckm.cli import data_to_sketch, inputs, options, sketch_io, summaries
-from qckm.cli.console import Console, console_options
+from qckm.cli import options, sketch_io, summaries
+from qckm.cli.console import Console
 from qckm.cli.error_hints import remarks_in_words
-from qckm.cli.inputs import read_ranges
+from qckm.cli.inputs import Reading, read_ranges
 from qckm.cli.paths import Input, Output
 from qckm.common.text import format_bytes
 from qckm.operator import ranges as public
 from qckm.planning.plan import Plan, draw_operator
 from qckm.sketch import SketchOperator
-from qckm.sources.rows import OnBad
-from qckm.sources.text import TextFormat
 
 
 @click.command()
@@ -33,10 +31,10 @@ from qckm.sources.text import TextFormat
     is_flag=True,
     help="With --ranges: sketches will be released with noise, which wants fewer frequencies.",
 )
-@options.operator_options
+@options.operator_option()
 @options.plan_options
 @options.data_options
-@console_options
+@options.console_options
 def command(
     data: tuple[str, ...],
     output: str | None,
@@ -44,10 +42,7 @@ def command(
     ranges: str | None,
     private: bool,
     operator_file: str | None,
-    columns: tuple[str, ...] | None,
-    text: TextFormat,
-    dtype: str,
-    on_bad: OnBad,
+    reading: Reading,
     console: Console,
     **plan_options: Any,
 ) -> None:
@@ -71,13 +66,12 @@ def command(
     if operator_file is not None:
         operator = sketch_io.load_operator(operator_file)
     elif ranges is not None:
-        operator = _from_ranges(ranges, clusters, columns, Plan(n_clusters=clusters, **plan_options), private)
+        operator = _from_ranges(ranges, clusters, reading.columns, Plan(n_clusters=clusters, **plan_options), private)
     else:
         plan = Plan(n_clusters=clusters, alone=True, **plan_options)
         if clusters is None and None in (plan.scale, plan.n_frequencies):
             raise click.UsageError("Give the number of clusters (-k), or both --scale and --frequencies.")
-        task = data_to_sketch.SketchTask(data, columns, text, dtype, on_bad, plan, None, None, False, 0)
-        source = inputs.Looked.at(data_to_sketch.open_data(task, console)[0], on_bad)
+        source = reading.open_looked(data, console)
         planned = draw_operator(source, plan)
         source.say_skipped(console)
         for words in planned.words:

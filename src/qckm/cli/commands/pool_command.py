@@ -10,8 +10,8 @@ import click
 import numpy as np
 
 from qckm.cli import options, sketch_io, summaries
-from qckm.cli.console import Console, console_options
-from qckm.cli.paths import Input, OneFile, Output
+from qckm.cli.console import Console
+from qckm.cli.paths import Input
 from qckm.errors import MessageError, RowsError
 from qckm.privacy import LocalPool
 from qckm.sensor import Pool, wire
@@ -25,7 +25,7 @@ _MOST_COMPLAINTS = 20
 
 @click.command()
 @click.argument("bits", type=Input(), nargs=-1, required=True, metavar="BITS...")
-@click.option("--operator", "--like", "operator_file", type=OneFile(), required=True, help="The operator's .qckm file.")
+@options.operator_option(required=True)
 @click.option("--messages", is_flag=True, help="The files hold messages of sensors. [default: if one is a folder]")
 @click.option("--local", is_flag=True, help="The files hold private reports of devices, all of one ε.")
 @click.option(
@@ -33,8 +33,8 @@ _MOST_COMPLAINTS = 20
     type=options.Number(min=0, min_open=True),
     help="What the devices were set to spend on a report. [default: what most reports have spent]",
 )
-@click.option("--output", "-o", type=Output(), help="The .qckm file. [default: stdout]")
-@console_options
+@options.sketch_output_option
+@options.console_options
 def command(
     bits: tuple[str, ...],
     operator_file: str,

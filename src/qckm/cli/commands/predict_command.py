@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import click
 import numpy as np
 
 from qckm.cli import options, sketch_io
-from qckm.cli.console import Console, console_options, say_assumptions
+from qckm.cli.console import Console
 from qckm.cli.data_to_sketch import cluster_for, make_folder
+from qckm.cli.inputs import Reading
 from qckm.cli.outputs import ENDINGS, writing_columns
 from qckm.cli.paths import OneFile, Output, is_folder
 from qckm.cli.summaries import counted
@@ -22,10 +22,7 @@ from qckm.errors import SourceError
 from qckm.models import Model
 from qckm.models.labelling import label_batch
 from qckm.sources.kept_columns import KeptColumns
-from qckm.sources.opening import open_source
-from qckm.sources.rows import OnBad
 from qckm.sources.source import prefetch
-from qckm.sources.text import TextFormat
 
 # Clusters whose rows are counted in words; --json has all.
 _MOST_COUNTS = 20
@@ -54,7 +51,7 @@ _FILE, _FOLDER = f"a file that ends in {', '.join(ENDINGS)}", "a new folder, whe
 @click.option("--score", is_flag=True, help="Of a mixture, give the logarithm of its density at the row, too.")
 @options.data_options
 @options.engine_option
-@console_options
+@options.console_options
 def command(
     data: tuple[str, ...],
     model_file: str,
@@ -62,10 +59,7 @@ def command(
     distance: bool,
     score: bool,
     keep: tuple[str, ...] | None,
-    columns: tuple[str, ...] | None,
-    text: TextFormat,
-    dtype: str,
-    on_bad: OnBad,
+    reading: Reading,
     engine: str | None,
     console: Console,
 ) -> None:
@@ -87,7 +81,7 @@ def command(
     if (distance and model.covariances is not None) or (score and model.covariances is None):
         raise click.UsageError("Centroids have a --distance, mixtures of Gaussians a --score.")
     value = "distance" if distance else "score" if score else None
-    task = LabelTask(data, columns, text, dtype, on_bad, model, value, keep or ())
+    task = LabelTask(data, reading, model, value, keep or ())
     target = output or "-"
     if (engine is not None) != is_folder(target):
         raise click.UsageError(
@@ -109,10 +103,7 @@ class LabelTask(NamedTuple):
     """What to label, with what, and what to write."""
 
     data: tuple[str, ...]
-    columns: tuple[str, ...] | None
-    text: TextFormat
-    dtype: str
-    on_bad: OnBad
+    reading: Reading
     model: Model
     value: str | None
     keep: tuple[str, ...]
@@ -136,15 +127,14 @@ class LabelTask(NamedTuple):
 
 def _label_here(task: LabelTask, target: str, console: Console) -> Int64s:
     """Label the rows in this process; return how many have each label, and how many none."""
-    source = open_source(list(task.data), task.columns, task.dtype, task.model.feature_names, **asdict(task.text))
-    say_assumptions(source, console)
+    source = task.reading.open(task.data, console, task.model.feature_names)
     kept = KeptColumns(source, task.keep) if task.keep else None
     task.require(source.n_features, kept.names if kept else ())
     counts = np.zeros(len(task.model.centers) + 1, np.int64)
     with writing_columns(target, task.written, kept and kept.schema) as write:
         for batch in prefetch(source.batches()):
             assert batch is not None  # that would be a tick, and none was asked for
-            found = label_batch(task.model, batch, task.on_bad)
+            found = label_batch(task.model, batch, task.reading.on_bad)
             wanted: list[Array] = [found.labels, *([] if task.value is None else [found.distances])]
             write(wanted, found.bad, kept and kept.take(len(found.labels)))
             counts[:-1] += np.bincount(found.labels[~found.bad], minlength=len(counts) - 1)
@@ -155,15 +145,13 @@ def _label_here(task: LabelTask, target: str, console: Console) -> Int64s:
 
 def _label_on_cluster(task: LabelTask, engine: str, folder: str, console: Console) -> Int64s:
     """Have workers write the labels, a file a task, to a folder; return how many rows have each label, and none."""
-    from qckm.engines.files import FileRows
     from qckm.engines.folder_jobs import LabelJob
 
     make_folder(folder)
     with cluster_for(task.data, engine, console) as cluster:
-        rows = FileRows(cluster, task.data, task.columns, task.dtype, task.model.feature_names, task.text)
-        say_assumptions(rows, console)
+        rows = task.reading.open_on(cluster, task.data, console, task.model.feature_names)
         task.require(rows.n_features, task.keep)
-        job = LabelJob(task.model, folder, task.value, task.keep, task.on_bad)
+        job = LabelJob(task.model, folder, task.value, task.keep, task.reading.on_bad)
         counts = job.result(rows.fold(job))
     write_atomically(os.path.join(folder, "_SUCCESS"), b"")
     return counts

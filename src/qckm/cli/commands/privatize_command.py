@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from qckm.cli import options, sketch_io
-from qckm.cli.console import Console, console_options
+from qckm.cli.console import Console
 from qckm.cli.inputs import read_ranges
-from qckm.cli.paths import Input, OneFile, Output
+from qckm.cli.paths import Input, OneFile
 
 
 @click.command()
@@ -49,8 +49,8 @@ from qckm.cli.paths import Input, OneFile, Output
     multiple=True,
     help="An earlier release that some of the same rows are in: what it spent is added. May be given several times.",
 )
-@click.option("--output", "-o", type=Output(), help="The .qckm file. [default: stdout]")
-@console_options
+@options.sketch_output_option
+@options.console_options
 def command(
     sketch: str,
     epsilon: float | None,

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import click
 import numpy as np
 
 from qckm.cli import options
-from qckm.cli.console import Console, console_options, say_assumptions
+from qckm.cli.console import Console
+from qckm.cli.inputs import Looked, Reading
 from qckm.cli.outputs import ENDINGS, write_bytes, writing_columns
 from qckm.cli.paths import OneFile, Output
 from qckm.cli.summaries import counted
 from qckm.common.arrays import Floats
 from qckm.common.foreign_files import each_once, reading
 from qckm.errors import FileError
-from qckm.sources.opening import open_source
 from qckm.sources.rows import OnBad
 from qckm.sources.source import Source
-from qckm.sources.text import TextFormat
 
 _FORMAT = "qckm axes 1"
 
@@ -64,18 +62,15 @@ class Axes(NamedTuple):
 @click.option("--save-axes", type=Output(".json"), help="Keep the axes, for other places and later rows.")
 @click.option("--output", "-o", type=Output(*ENDINGS), help="rows.parquet, .arrow or .csv. [default: CSV on stdout]")
 @options.data_options
-@click.option("--seed", type=options.Whole(min=0), default=0, show_default=True)
-@console_options
+@options.seed_option
+@options.console_options
 def command(
     data: tuple[str, ...],
     components: int | None,
     axes: str | None,
     save_axes: str | None,
     output: str | None,
-    columns: tuple[str, ...] | None,
-    text: TextFormat,
-    dtype: str,
-    on_bad: OnBad,
+    reading: Reading,
     seed: int,
     console: Console,
 ) -> None:
@@ -93,33 +88,31 @@ def command(
     if (components is None) == (axes is None):
         raise click.UsageError("Give the number of components (-n), or axes that were found before (--axes FILE).")
     known = None if axes is None else Axes.load(axes)
-    source = open_source(list(data), columns, dtype, known and known.columns, **asdict(text))
-    say_assumptions(source, console)
+    opened = reading.open(data, console, known and known.columns)
     if known is None:
-        if source.once:
+        if opened.once:
             raise click.UsageError("A pipe can be read only once: give a file, or --axes.")
         assert components is not None
-        known = _found(source, components, on_bad, seed)
-    elif tuple(source.selection.names) != known.columns:
+        known = _found(opened, components, reading.on_bad, seed)
+    elif tuple(opened.selection.names) != known.columns:
         raise click.UsageError(f"Expected the columns of {axes}, {', '.join(known.columns[:12])}: choose --columns.")
     if save_axes:
         write_bytes(save_axes, known.dumps())
-    rows, skipped, r = 0, 0, len(known.components)
+    source = Looked.at(opened, reading.on_bad)
+    rows, r = 0, len(known.components)
     names: dict[str, np.dtype[Any]] = {f"component_{k}": np.dtype(np.float64) for k in range(r)}
     with writing_columns(output or "-", names) as write:
         for batch in source.batches():
             good = batch.finite_rows()
-            if on_bad == "error" and len(good) < len(batch.rows):
-                batch.require_finite()
             projected = (np.asarray(good, np.float64) - known.mean) @ known.components.T
             write([np.ascontiguousarray(column) for column in projected.T], None)
-            rows, skipped = rows + len(good), skipped + len(batch.rows) - len(good)
+            rows += len(good)
         source.require_unchanged()
     words = f"{counted(rows, 'row')} in {counted(r, 'component')}, which hold {known.explained:.1%} of the variance"
-    words += f"; skipped {counted(skipped, 'bad row')}" if skipped else ""
+    words += f"; skipped {counted(source.skipped, 'bad row')}" if source.skipped else ""
     console.say(words if output is None else f"{output}: {words}")
     console.print_facts(
-        {"output": output or "-", "rows": rows, "skipped": skipped, "explained_variance": known.explained}
+        {"output": output or "-", "rows": rows, "skipped": source.skipped, "explained_variance": known.explained}
     )
 
 

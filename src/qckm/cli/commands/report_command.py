@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import click
 import numpy as np
 
-from qckm.cli import inputs, options, sketch_io
-from qckm.cli.console import DONE, DOUBTFUL, Console, console_options, say_assumptions, strict_option
+from qckm.cli import options, sketch_io
+from qckm.cli.console import DONE, DOUBTFUL, Console
+from qckm.cli.inputs import Reading
 from qckm.cli.outputs import write_bytes
 from qckm.cli.paths import Input, OneFile, Output
 from qckm.common.arrays import Floats
 from qckm.models import Model
 from qckm.planning.sampling import draw_pilot
 from qckm.report import checks, render
-from qckm.sources.opening import open_source
-from qckm.sources.rows import OnBad
 from qckm.sources.source import Source
-from qckm.sources.text import TextFormat
 
 _SAMPLE = 2000
 
@@ -29,18 +25,14 @@ _SAMPLE = 2000
     "--data", type=Input(), multiple=True, help="Data to draw a sample of rows from, for the map and the verdict."
 )
 @click.option("--output", "-o", type=Output(), help="The HTML file. [default: stdout]")
-@options.columns_option
-@options.text_options
-@options.bad_option
-@strict_option
-@console_options
+@options.data_options
+@options.strict_option
+@options.console_options
 def command(
     model_file: str,
     data: tuple[str, ...],
     output: str | None,
-    columns: tuple[str, ...] | None,
-    text: TextFormat,
-    on_bad: OnBad,
+    reading: Reading,
     strict: bool,
     console: Console,
 ) -> int:
@@ -52,11 +44,7 @@ def command(
       qckm report model.json --data 'data/*.parquet' -o report.html
     """
     model = sketch_io.load_model(model_file)
-    source = None
-    if data:
-        opened = open_source(list(data), columns, usual=model.feature_names, **asdict(text))
-        say_assumptions(opened, console)
-        source = inputs.Looked.at(opened, on_bad)
+    source = reading.open_looked(data, console, model.feature_names) if data else None
     sample = sample_for(model, source)
     if source is not None:
         source.say_skipped(console)

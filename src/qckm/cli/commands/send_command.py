@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from qckm.cli import sending, sketch_io
-from qckm.cli.console import Console, console_options
+from qckm.cli import options, sending, sketch_io
+from qckm.cli.console import Console
 from qckm.cli.paths import OneFile
 from qckm.sketch import files
 
@@ -16,7 +16,7 @@ from qckm.sketch import files
 @click.option("--part", metavar="NAME", help="The sketch's name, which counts once: berlin/2026-11-16.")
 @click.option("--replace", is_flag=True, help="Replace the one of the same name.")
 @sending.outbox_option
-@console_options
+@options.console_options
 def command(
     sketch: str | None, url: str | None, part: str | None, replace: bool, outbox: str | None, console: Console
 ) -> None:

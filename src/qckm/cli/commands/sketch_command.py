@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from qckm.cli import data_to_sketch, options, sending, sketch_io, summaries
-from qckm.cli.console import Console, console_options
+from qckm.cli.console import Console
 from qckm.cli.data_to_sketch import SketchTask
 from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.paths import Output, is_folder
@@ -32,7 +32,7 @@ _OWN_OPERATOR = (
     help="The .qckm file; {time} and {number} in it name snapshots. [default: stdout]",
 )
 @options.clusters_option(False, "How many clusters you will look for in the sketch.")
-@options.operator_options
+@options.operator_option()
 @options.plan_options
 @options.data_options
 @options.run_options
@@ -56,7 +56,7 @@ _OWN_OPERATOR = (
     help="Keep the least and the greatest value of each column in the file.",
 )
 @sending.part_options
-@console_options
+@options.console_options
 def command(
     data: tuple[str, ...],
     output: str | None,
@@ -69,7 +69,7 @@ def command(
     console: Console,
     **options_of_task: Any,
 ) -> None:
-    """Sketch DATA in one pass: files, folders, globs, or - for standard input (CSV or an Arrow stream).
+    """Sketch DATA in one pass: files, folders, globs, or - for standard input (CSV, JSON lines or an Arrow stream).
 
     \b
     Examples:

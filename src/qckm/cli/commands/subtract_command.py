@@ -6,9 +6,9 @@ import operator
 
 import click
 
-from qckm.cli import completion, sketch_io
-from qckm.cli.console import Console, console_options
-from qckm.cli.paths import Output, sketch_files
+from qckm.cli import completion, options, sketch_io
+from qckm.cli.console import Console
+from qckm.cli.paths import sketch_files
 
 
 @click.command()
@@ -16,9 +16,9 @@ from qckm.cli.paths import Output, sketch_files
 @click.argument(
     "parts", nargs=-1, required=True, metavar="PART...", shell_complete=completion.files, callback=sketch_files
 )
-@click.option("--output", "-o", type=Output(), help="The .qckm file. [default: stdout]")
+@options.sketch_output_option
 @sketch_io.parts_option
-@console_options
+@options.console_options
 def command(whole: str, parts: tuple[str, ...], output: str | None, names: bool, console: Console) -> None:
     """Take the rows of each PART out of WHOLE, exactly.
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
+from qckm.common.text import excess_in_words, facts_as_html
 from qckm.models import Model
 
 
@@ -95,6 +96,20 @@ class Clustering:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the centroids as a model, in the format of the name's ending: .json, .csv, .parquet or .npz."""
         self.to_model().save(path)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: how many clusters of which columns, their weights, and the verdict."""
+        facts: dict[str, object] = {
+            "clusters": len(self.weights),
+            "columns": self.feature_names or self.centers.shape[1],
+            "weights": [f"{weight:.1%}" for weight in self.weights],
+            "verdict": {True: "reliable", False: "doubtful", None: "none"}[self.converged],
+        }
+        if self.excess is not None and self.excess_high is not None:
+            facts["verdict"] = f"{facts['verdict']}: {excess_in_words(self.excess, self.excess_high)}"
+        if self.remarks:
+            facts["remarks"] = " ".join(self.remarks)
+        return facts_as_html("Clustering", facts)
 
 
 def heaviest_first(centers: Floats, weights: Floats, spreads: Floats) -> tuple[Floats, Floats, Floats]:
