@@ -102,6 +102,10 @@ class Cloud:
         shares = self.weights[which] / max(self.weights[which].sum(), np.finfo(np.float64).tiny)
         return replace(self, points=self.points[which], prior=shares, solution=replace(self.solution, weights=shares))
 
+    def before(self) -> Cloud:
+        """Return the points with the weights that they had before they were weighed."""
+        return replace(self, solution=replace(self.solution, weights=self.prior))
+
     @property
     def weights(self) -> Floats:
         """Shares of all rows, (P,), of sum 1."""

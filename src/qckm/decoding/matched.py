@@ -74,7 +74,7 @@ def find(task: Task) -> Found:
 
 
 def _fit(task: Task, rng: np.random.Generator) -> tuple[int | None, Gaussians]:
-    if task.sketch.private and task.start is None:
+    if task.sketch.private:
         from qckm.decoding.noisy_fit import fit_in_noise
 
         return fit_in_noise(task, rng)
