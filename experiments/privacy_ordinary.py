@@ -1,4 +1,4 @@
-"""Is private decoding ever worse than ordinary decoding of the same sums?
+"""What private decoding is worth: beside ordinary decoding of the same sums, whose noise is not known then.
 
 Each run releases the sketch of a real data set from public ranges (as privacy.py does: K = 10, five octaves, m = 5nK,
 δ = 10⁻⁶ for one row added or removed), and decodes it twice with one seed: as the private sketch that it is, and as if

@@ -2,7 +2,8 @@
 
 As for k-means (expectation.py): the sketch of N rows is off its expectation by noise of covariance Cov(q)/N, and a fit
 follows that noise as far as its unknowns let it. What is left is the part across the derivatives. Both are computed,
-from rows drawn of the clusters, as the operator would measure them.
+from rows drawn of the clusters, as the operator would measure them. The noise of a private sketch comes on top, of one
+variance in every measurement.
 """
 
 from __future__ import annotations
@@ -60,20 +61,25 @@ def judge(problem: Problem, fit: Fit, rng: np.random.Generator) -> Verdict:
     # The trace of the covariance, and that of its square from the products of different rows.
     trace = squares.sum() / (_ROWS - 1)
     of_square = max((products**2).sum() - (squares**2).sum(), 0.0) / (_ROWS * (_ROWS - 1))
-    by_chance = (trace + _BY_CHANCE * np.sqrt(2 * of_square)) / measured.count
+    by_rows, added = trace / measured.count, measured.sketch.noise_variance
+    free = max(measured.z.size - problem.unknowns, 0)
+    variance = 2 * (of_square / measured.count**2 + 2 * added * by_rows + added**2 * free)
+    by_chance = by_rows + added * free + _BY_CHANCE * np.sqrt(variance)
     return Verdict(fit.misfit, max(float(by_chance), slight))
 
 
 def by_chance(problem: Problem, gaussians: Gaussians, points: Floats, rng: np.random.Generator) -> Problem:
     """Return the problem whose sketch is that of clusters themselves, of as many rows, by chance.
 
-    Points (P, n) of them, in data units, say how contributions vary together: Cov(q)/N.
+    Points (P, n) of them, in data units, say how contributions vary together: Cov(q)/N. Noise of privacy is drawn anew.
     """
     measured, some = problem.measured, points[:_ROWS_OF_NOISE]
     contributions = measure(measured.sketch.operator, some).astype(np.float64)
     noise = rng.standard_normal(len(some)) @ (contributions - contributions.mean(axis=0))
     expected = problem.residual(gaussians)[0] + measured.z
     noise = noise.reshape(expected.shape) / np.sqrt(len(some) * measured.count)
+    if measured.sketch.private:
+        noise += np.sqrt(measured.sketch.noise_variance) * rng.standard_normal(expected.shape)
     return replace(problem, measured=replace(measured, z=expected + noise))
 
 
