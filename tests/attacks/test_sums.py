@@ -22,7 +22,7 @@ from qckm.errors import FileError, MergeError, OperatorError, SignatureError, Sk
 from qckm.operator.codes import InlineCodes
 from qckm.operator.laws import LAWS
 from qckm.operator.signatures import SIGNATURES, Signature
-from qckm.sketch import files
+from qckm.sketch import files, group_tables
 
 ROWS = np.random.default_rng(0).normal(size=(500, 3))
 
@@ -454,7 +454,7 @@ def test_29_a_table_of_sketches_that_is_merged_twice_is_said(tmp_path, monkeypat
     for name in ("monday", "tuesday"):
         keys = np.array(["berlin", "paris"])[rng.integers(2, size=50)]
         table = pa.table({"shop": keys, "x": rng.normal(size=50), "y": rng.normal(size=50)})
-        qckm.sketch.group_tables.save(qckm.sketch_by(op, table, by="shop", columns=["x", "y"]), f"{name}.parquet")
+        group_tables.save(qckm.sketch_by(op, table, by="shop", columns=["x", "y"]), f"{name}.parquet")
     (tmp_path / "copy.parquet").write_bytes((tmp_path / "monday.parquet").read_bytes())
     assert run(["merge", "monday.parquet", "tuesday.parquet", "--by", "shop", "-o", "all.parquet"]) == 0
     assert "warning" not in capfd.readouterr().err
