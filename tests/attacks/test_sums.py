@@ -447,6 +447,7 @@ def test_29_rows_that_were_left_out_stay_counted_when_all_others_are_forgotten()
     assert qckm.files.dumps(bad + good - good) == qckm.files.dumps(bad)
 
 
+@pytest.mark.filterwarnings("default::qckm.errors.PartsWarning")
 def test_29_a_table_of_sketches_that_is_merged_twice_is_said(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
