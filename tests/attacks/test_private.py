@@ -223,6 +223,7 @@ def noisy(op, rows, epsilon, seed):
     return replace(public, total=exact.total + np.rint(noise).astype(np.int64), count=exact.count)
 
 
+@pytest.mark.filterwarnings("ignore::qckm.errors.PoorFitWarning")
 def test_4_centroids_to_begin_at_do_not_skip_the_search_in_noise(monkeypatch):
     from qckm.decoding.search import noisy_fit
 
@@ -230,7 +231,7 @@ def test_4_centroids_to_begin_at_do_not_skip_the_search_in_noise(monkeypatch):
     inner = noisy_fit.search_in_noise
     monkeypatch.setattr(noisy_fit, "search_in_noise", lambda *some: begun.append(some[-1]) or inner(*some))
     start = np.array([[-1.0, 0.0], [1.0, 0.0]])
-    qckm.decode(private(ROWS, epsilon=100.0), 2, init=start, random_state=0)
+    qckm.decode(noisy(OP, ROWS, 100.0, 0), 2, init=start, random_state=0)
     assert len(begun) == 1
     assert begun[0].tolist() == start.tolist()
 
