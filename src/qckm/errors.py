@@ -187,7 +187,7 @@ class UncountedWarning(UserWarning):
 
 
 class PartsWarning(UserWarning):
-    """A sum has more parts than it keeps the names of."""
+    """A sum has more parts than it keeps the names of, or the same tables of sketches twice."""
 
 
 class DriftWarning(UserWarning):

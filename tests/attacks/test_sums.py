@@ -10,17 +10,19 @@ import sys
 import cloudpickle
 import joblib
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from joblib.externals.loky import ProcessPoolExecutor
 
 import qckm
-from qckm.errors import FileError, MergeError, OperatorError, SignatureError, SketchError
+from qckm.cli import run
+from qckm.errors import FileError, MergeError, OperatorError, PartsWarning, SignatureError, SketchError
 from qckm.operator.codes import Codes
 from qckm.operator.laws import LAWS
 from qckm.operator.signatures import SIGNATURES, Signature
-from qckm.sketch import files
+from qckm.sketch import files, group_tables
 
 ROWS = np.random.default_rng(0).normal(size=(500, 3))
 
@@ -437,3 +439,27 @@ def test_20_bounds_of_forgotten_rows_are_forgotten():
     lower, upper = (everyone + customer - customer).bounds
     assert lower.tolist() == [0.0]
     assert np.isnan(upper).all()
+
+
+def test_29_rows_that_were_left_out_stay_counted_when_all_others_are_forgotten():
+    """Equal content gives equal bytes: a + b − b is a, also where all of a's rows are bad ones."""
+    op = qckm.SketchOperator.draw(2, 6, scale=1.0, random_state=0)
+    bad, good = qckm.sketch_source(op, [[np.nan, 1.0]], on_bad="skip"), op.sketch(np.eye(2))
+    assert qckm.files.dumps(bad + good - good) == qckm.files.dumps(bad)
+
+
+def test_29_a_table_of_sketches_that_is_merged_twice_is_said(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    op = qckm.SketchOperator.draw(2, 6, scale=1.0, random_state=0)
+    for name in ("monday", "tuesday"):
+        keys = np.array(["berlin", "paris"])[rng.integers(2, size=50)]
+        table = pa.table({"shop": keys, "x": rng.normal(size=50), "y": rng.normal(size=50)})
+        group_tables.save(qckm.sketch_by(op, table, by="shop", columns=["x", "y"]), f"{name}.parquet")
+    (tmp_path / "copy.parquet").write_bytes((tmp_path / "monday.parquet").read_bytes())
+    assert run(["merge", "monday.parquet", "tuesday.parquet", "--by", "shop", "-o", "all.parquet"]) == 0
+    assert "warning" not in capfd.readouterr().err
+    for other in ("copy.parquet", "monday.parquet"):
+        words = ["merge", "monday.parquet", "tuesday.parquet", other, "--by", "shop", "-o", "twice.parquet"]
+        with pytest.warns(PartsWarning, match=f"monday.parquet and {other} have the same content"):
+            assert run(words) == 0

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from qckm.common import atomic
-from qckm.common.arrays import Array, Int64s
-from qckm.errors import FileError, MergeError, SketchError, SourceError
+from qckm.common.arrays import Array, Int64s, sha256
+from qckm.errors import FileError, MergeError, PartsWarning, SketchError, SourceError, warn
 from qckm.kernels.portable import GroupSums
 from qckm.sketch import files
 from qckm.sketch.grouping import GroupedSketches
@@ -86,10 +86,12 @@ def load(paths: Sequence[str | os.PathLike[str]], by: Sequence[str] | None = Non
     Returns
     -------
     GroupedSketches
+        With a `PartsWarning` where two tables have the same groups.
     """
     found: GroupedSketches | None = None
+    seen: dict[bytes, str] = {}
     for path in paths:
-        label = os.fspath(path)
+        label, groups = os.fspath(path), list[bytes]()
         with reading(label, "expected a table of sketches"), pq.ParquetFile(label) as file:
             schema = file.schema_arrow
             operator = files.loads(_operator_in(schema, label)).operator
@@ -104,7 +106,11 @@ def load(paths: Sequence[str | os.PathLike[str]], by: Sequence[str] | None = Non
                 wanted = ", ".join(found.keys_of_groups.names)
                 raise SourceError(f"{label}: expected groups by {wanted}, got groups by {', '.join(keys)}.")
             for number in range(file.num_row_groups):
-                _add(found, file.read_row_group(number), label)
+                groups += _add(found, file.read_row_group(number), label)
+        content = sha256(b"".join(sorted(groups))).digest()
+        if content in seen and groups:
+            warn(f"{seen[content]} and {label} have the same content: were the same rows counted twice?", PartsWarning)
+        seen.setdefault(content, label)
     if found is None:
         raise SourceError("Expected tables of sketches, got none.")
     return found
@@ -117,8 +123,8 @@ def _operator_in(schema: pa.Schema, label: str) -> bytes:
         raise FileError(f"{label}: expected a table of sketches (`qckm.sketch_by`), got another one.") from error
 
 
-def _add(groups: GroupedSketches, table: pa.Table, label: str) -> None:
-    """Add rows of a table to their groups."""
+def _add(groups: GroupedSketches, table: pa.Table, label: str) -> list[bytes]:
+    """Add rows of a table to their groups; return a digest of each, which tells tables of the same rows."""
     read = _checked(groups, table, label)
     numbers = groups.keys_of_groups.number(table.select(list(groups.keys_of_groups.names)))
     groups.make_room()
@@ -142,6 +148,11 @@ def _add(groups: GroupedSketches, table: pa.Table, label: str) -> None:
             if read.get(name) is not None:
                 words = getattr(sums, name)[present] + together(read[name])
                 getattr(sums, name)[present] = _carried(words)
+    totals, counts = np.ascontiguousarray(read["total"]), read["count"]
+    return [
+        sha256(b"%d %d " % (key, rows) + total.tobytes()).digest()
+        for key, rows, total in zip(numbers.tolist(), counts.tolist(), totals, strict=True)
+    ]
 
 
 def _carried(words: Int64s) -> Int64s:

@@ -182,6 +182,7 @@ class Sketch(Sums):
             )
         parts = self.parts - other.parts
         total, count = self.total - other.total, self.count - other.count
+        skipped = max(0, self.skipped - other.skipped)
         exact = self.exact and other.exact
         nothing = 0 if exact else _NOTHING * self.count  # of rounded sums, hardly anything is nothing
         if count < -nothing:
@@ -189,8 +190,8 @@ class Sketch(Sums):
         if count <= nothing:
             if exact and (total.any() or know_different(self, other)):
                 raise MergeError("Cannot forget rows that were never added: the sums differ though the counts do not.")
-            return replace(Sketch.zero(self.operator), parts=parts)
-        saturated, skipped = self.saturated - other.saturated, max(0, self.skipped - other.skipped)
+            return replace(Sketch.zero(self.operator), parts=parts, skipped=skipped)
+        saturated = self.saturated - other.saturated
         # Files of version 2 know only whether any rows had weights.
         weighted = min(max(self.weighted - other.weighted, 0), count)
         if not exact:

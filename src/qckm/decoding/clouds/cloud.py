@@ -124,6 +124,10 @@ class Cloud:
             self, points=self.points[factors > 0], prior=shares, solution=replace(self.solution, weights=shares)
         )
 
+    def before(self) -> Cloud:
+        """Return the points with the weights that they had before they were weighed."""
+        return replace(self, solution=replace(self.solution, weights=self.prior))
+
     @property
     def matches(self) -> bool:
         """Whether the points reproduce the sketch at least as well as rows drawn at random."""

@@ -191,7 +191,10 @@ class Verdict(NamedTuple):
 
 
 def judge(problem: Problem, fit: Fit, rng: np.random.Generator) -> Verdict:
-    """Tell whether clusters that were fitted explain the sketch."""
+    """Tell whether clusters that were fitted explain the sketch.
+
+    The noise of a private sketch is of one variance in every measurement, and comes on top of that of the rows.
+    """
     measured, gaussians = problem.measured, fit.gaussians
     slight = max(_LEFT_OUT * measured.energy(), _LEAST * measured.z.size)
     if 8 * (problem.unknowns + 1) * measured.z.size > _MOST_DERIVATIVES:
@@ -205,20 +208,25 @@ def judge(problem: Problem, fit: Fit, rng: np.random.Generator) -> Verdict:
     # The trace of the covariance, and that of its square from the products of different rows.
     trace = squares.sum() / (_ROWS - 1)
     of_square = max((products**2).sum() - (squares**2).sum(), 0.0) / (_ROWS * (_ROWS - 1))
-    by_chance = (trace + _BY_CHANCE * np.sqrt(2 * of_square)) / measured.count
+    by_rows, added = trace / measured.count, measured.sketch.noise_variance
+    free = max(measured.z.size - problem.unknowns, 0)
+    variance = 2 * (of_square / measured.count**2 + 2 * added * by_rows + added**2 * free)
+    by_chance = by_rows + added * free + _BY_CHANCE * np.sqrt(variance)
     return Verdict(fit.misfit, max(float(by_chance), slight))
 
 
 def by_chance(problem: Problem, gaussians: Gaussians, points: Floats, rng: np.random.Generator) -> Problem:
     """Return the problem whose sketch is that of clusters themselves, of as many rows, by chance.
 
-    Points (P, n) of them, in data units, say how contributions vary together: Cov(q)/N.
+    Points (P, n) of them, in data units, say how contributions vary together: Cov(q)/N. Noise of privacy is drawn anew.
     """
     measured, some = problem.measured, points[:_ROWS_OF_NOISE]
     contributions = measure(measured.sketch.operator, some).astype(np.float64)
     noise = rng.standard_normal(len(some)) @ (contributions - contributions.mean(axis=0))
     expected = problem.residual(gaussians)[0] + measured.z
     noise = noise.reshape(expected.shape) / np.sqrt(len(some) * measured.count)
+    if measured.sketch.private:
+        noise += np.sqrt(measured.sketch.noise_variance) * rng.standard_normal(expected.shape)
     return replace(problem, measured=replace(measured, z=expected + noise))
 
 

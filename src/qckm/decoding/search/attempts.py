@@ -63,7 +63,7 @@ def search_from_scratch(search: Search, model: SketchModel, n_clusters: int, n_a
 
 def begin_at(search: Search, model: SketchModel, start: Floats, n_axes: int, width: float | None = None) -> Attempt:
     """Fit clusters from points (K, n) on, of some width, and search further from there."""
-    seeded = search.fit(search.weigh(*search.round(start, width or search.fine)), LONG)
+    seeded = search.begin(start, width)
     goal = expected_misfit(model, seeded, True, search.rng).goal
     return finish(search, model, search.swap(seeded, goal), n_axes, goal)
 

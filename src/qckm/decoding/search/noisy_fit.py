@@ -29,7 +29,7 @@ from qckm.decoding.search.scales import Fitted, begin_search, best_octave
 from qckm.decoding.search.search import LONG, Search
 from qckm.decoding.task import Task
 from qckm.decoding.verdict.regret import MOST_REGRET
-from qckm.decoding.watching import asked_to_stop
+from qckm.decoding.watching import asked_to_stop, was_cut
 from qckm.operator.codes import Codes
 from qckm.sketch import Sketch
 
@@ -71,7 +71,7 @@ def _fit(task: Task, rng: np.random.Generator) -> tuple[Fit, int]:
     octaves = task.sketch.operator.octaves
     if octaves == 1:
         model, search = begin_search(task, task.sketch, rng)
-        found = search_in_noise(search, model, task.n_clusters, task.n_init)
+        found = search_in_noise(search, model, task.n_clusters, task.n_init, task.start)
         attempt = _finished(search, model, found, task.n_clusters, rng)
         return Fit(model, attempt, None, attempt.explained), search.n_evaluations
     n_evaluations = 0
@@ -82,7 +82,7 @@ def _fit(task: Task, rng: np.random.Generator) -> tuple[Fit, int]:
         n_evaluations += search.n_evaluations
     octave = best_octave(parts, densities)
     narrow, search = begin_search(task, _part(task.sketch, octave), rng)
-    found = search_in_noise(search, narrow, task.n_clusters, task.n_init)
+    found = search_in_noise(search, narrow, task.n_clusters, task.n_init, task.start)
     fit, more = _widened(task, narrow, found, octave, rng)
     return fit, n_evaluations + search.n_evaluations + more
 
@@ -97,13 +97,19 @@ def _widened(
     return Fit(wide, attempt, octave, attempt.explained), search.n_evaluations
 
 
-def search_in_noise(search: Search, model: SketchModel, n_clusters: int, n_init: int) -> tuple[Mixture, Mixture]:
-    """Return the best of some searches, none of which stops before it finds nothing better: the clusters, and all K."""
+def search_in_noise(
+    search: Search, model: SketchModel, n_clusters: int, n_init: int, start: Floats | None = None
+) -> tuple[Mixture, Mixture]:
+    """Return the best of some searches, none of which stops before it finds nothing better: the clusters, and all K.
+
+    The first begins at centroids (K, n), where some are given.
+    """
     misfits: list[float] = []
     best: tuple[Mixture, Mixture] | None = None
     alike = _ALIKE * model.noise / model.n_measurements
     while len(misfits) < _SEARCHES * n_init and (best is None or search.work < search.patience):
-        found = _search_once(search, model, n_clusters)
+        begun = search.begin(model.to_points(start)) if start is not None and not misfits else None
+        found = _search_once(search, model, n_clusters, begun)
         misfits.append(found[0].misfit)
         best = found if best is None or found[0].misfit < best[0].misfit else best
         if (np.asarray(misfits) <= best[0].misfit + alike).sum() >= _OFTEN * n_init:
@@ -112,9 +118,11 @@ def search_in_noise(search: Search, model: SketchModel, n_clusters: int, n_init:
     return best
 
 
-def _search_once(search: Search, model: SketchModel, n_clusters: int) -> tuple[Mixture, Mixture]:
+def _search_once(
+    search: Search, model: SketchModel, n_clusters: int, begun: Mixture | None = None
+) -> tuple[Mixture, Mixture]:
     """Search until nothing better is found; return the clusters that are more than noise, and all K."""
-    every = search.fit(search.swap(_once(search, n_clusters), 0.0), LONG)
+    every = search.fit(search.swap(begun or _once(search, n_clusters), 0.0), LONG)
     kept = every
     while len(kept.points) > 1 and (fewer := _without_noise(search, model, kept)) is not None:
         kept = fewer
@@ -192,21 +200,27 @@ def _moved(mixture: Mixture, here: SketchModel, there: SketchModel) -> Mixture:
 def redrawn_regret(task: Task, octave: int | None, fitted: Fitted, cloud: Cloud, rng: np.random.Generator) -> float:
     """Return what noise alone makes one regret: were the Gaussians that were found the truth, with other noise.
 
-    Of sketches drawn anew, the truth is known: `cloud`, points of the Gaussians. Where fewer than K clusters were found
-    and noise would hide clusters of a K-th of the rows, nothing is known of them: all may be regretted.
+    Of sketches drawn anew, the truth is known: the Gaussians, of which `cloud` has points. These count alike here. The
+    weights by which they have the sketch are another truth, where Gaussians do not explain it. Where fewer than K
+    clusters were found and noise would hide clusters of a K-th of the rows, nothing is known of them: all may be
+    regretted. So it may where the search was stopped.
     """
-    if _hides(fitted, task.n_clusters):
+    if was_cut() or _hides(fitted, task.n_clusters):
         return MOST_REGRET
     clean = predict(task.sketch.operator, Density.of(fitted.model, fitted.attempt.own_widths))
-    least = cloud.inertia(cloud.cluster(task.n_clusters, [], _FRESH, rng).points)
+    truth = cloud.before()
+    best = truth.cluster(task.n_clusters, [], _FRESH, rng).points
+    least = truth.inertia(best)
     regrets = []
     for _ in range(_REDRAWN):
         again = replace(task, sketch=_redrawn(task.sketch, clean, rng))
         found = _fit_anew(again, octave, fitted, rng)
-        drawn = found.model.to_centers(found.attempt.own_widths.draw(len(cloud.points), rng))
-        cloud_again = Cloud.calibrated(again.sketch, np.clip(drawn, task.lower, task.upper))
-        points = cloud_again.cluster(task.n_clusters, [], _FRESH, rng).points
-        regrets.append(min(cloud.inertia(points) / least - 1, MOST_REGRET) if least > 0 else 0.0)
+        drawn = np.clip(
+            found.model.to_centers(found.attempt.own_widths.draw(len(cloud.points), rng)), task.lower, task.upper
+        )
+        # From the best centroids, too: what k-means misses by chance is not for the noise to answer.
+        points = Cloud.calibrated(again.sketch, drawn).cluster(task.n_clusters, [best], _FRESH, rng).points
+        regrets.append(min(truth.inertia(points) / least - 1, MOST_REGRET) if least > 0 else 0.0)
         if asked_to_stop("drawing noise anew", 0):
             break
     return max(float(np.mean(regrets)), 0.0)
@@ -230,7 +244,7 @@ def _fit_anew(task: Task, octave: int | None, truth: Fitted, rng: np.random.Gene
     for _ in range(_SEARCHES):
         found = _search_once(search, model, task.n_clusters)
         best = found if best is None or found[0].misfit < best[0].misfit else best
-        if best[0].misfit <= right.misfit + alike:
+        if best[0].misfit <= right.misfit + alike or was_cut():
             break
     assert best is not None
     if octave is not None:

@@ -67,6 +67,10 @@ class Search:
         width = float((self.deviation**2).mean()) if widths == "own" else self.fine
         return self.fit(self.weigh(*self.round(self.draw_starts(1), width)), BRIEF, widths)
 
+    def begin(self, points: Floats, width: float | None = None) -> Mixture:
+        """Return round clusters that were fitted from points (K, n) on, of some width."""
+        return self.fit(self.weigh(*self.round(points, width or self.fine)), LONG)
+
     def round(self, points: Floats, width: float) -> tuple[Floats, Floats, Floats]:
         """Return the shape of round clusters, all of one width."""
         return points, np.full(len(points), width), np.zeros((len(points), 0, self.mean.size))

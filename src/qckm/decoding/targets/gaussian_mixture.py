@@ -37,6 +37,8 @@ _NOTHING_TO_ADD = 0.01
 _POINTS = 10_000
 # Of a sketch of less energy than this times its sampling noise, wrong clusters explain the rest within chance.
 _AUDIBLE = 10.0
+# Sketches drawn anew of a private one's mixture, as for centroids (noisy_fit.py).
+_REDRAWN = 4
 # Nats a row beyond which a mixture is doubtful: rows are a fifth less likely in it than they could be.
 _DOUBTFUL = 0.2
 
@@ -171,6 +173,8 @@ def _of_sketch(
     better = refined(cloud.points, cloud.weights, found, kind)
     lost = better.likelihood - float(cloud.weights @ likelihoods(cloud.points, found))
     lost = max(lost - problem.unknowns / (2 * _POINTS), 0.0) + _lost_by_chance(problem, best, points, rng) / 2
+    if measured.sketch.private:
+        lost += _lost_by_noise(problem, kind, best, points, rng)
     known = audible and (explained or cloud.matches)
     return _found(problem, kind, found, best, lost, 2 * lost if known else float("inf"))
 
@@ -185,6 +189,24 @@ def _lost_by_chance(problem: Problem, fit: Fit, points: Floats, rng: np.random.G
     again = _mixture(problem, by_chance(problem, fit.gaussians, points, rng).fit(fit.gaussians))
     by_noise = float((likelihoods(points, _mixture(problem, fit)) - likelihoods(points, again)).mean())
     return max(by_noise, 0.0) + problem.unknowns / (2 * problem.measured.count)
+
+
+def _lost_by_noise(problem: Problem, kind: str, fit: Fit, points: Floats, rng: np.random.Generator) -> float:
+    """Return what is lost where the noise of a private sketch is drawn anew, and the fit begins elsewhere.
+
+    A cluster that noise has brought about, or hides, is not where it was: some starts find it again, others do not.
+    """
+    own, lost = likelihoods(points, _mixture(problem, fit)), []
+    for _ in range(_REDRAWN):
+        again = by_chance(problem, fit.gaussians, points, rng)
+        fits = []
+        for start in starts(again, kind, None, 1, rng):
+            fits.append(again.fit(start))
+            if judge(again, fits[-1], rng).explained:
+                break
+        found = min(fits, key=lambda one: one.misfit)
+        lost.append(float((own - likelihoods(points, _mixture(again, found))).mean()))
+    return max(float(np.mean(lost)), 0.0)
 
 
 def _mixture(problem: Problem, fit: Fit) -> Mixture:

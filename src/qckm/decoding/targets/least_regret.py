@@ -40,8 +40,7 @@ def decode_by_least_regret(task: Task) -> Clustering:
         if cloud is not None:
             starts = [start for start in (task.start, task.rows.centers) if start is not None]
             return _clustering(task, decide_by_rows(task, cloud, starts, for_rows), None, 0, task.rows)
-    alone = task.start is None and task.sketch.private
-    octave, fitted = (fit_in_noise if alone else fit_at_best_scale)(task, for_fit)
+    octave, fitted = (fit_in_noise if task.sketch.private else fit_at_best_scale)(task, for_fit)
     gaussians = fitted.attempt.own_widths.points
     starts = [fitted.model.to_centers(gaussians)] if len(gaussians) == task.n_clusters else []
     starts += [start for start in (task.start,) if start is not None]
