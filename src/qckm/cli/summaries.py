@@ -18,10 +18,10 @@ from qckm.sources.source import Source
 _MOST_NAMES = 8
 
 
-def remark(sketch: Sketch, console: Console) -> None:
-    """Say what the user should know of a sketch: rows that were left out or clipped."""
+def remark(sketch: Sketch, console: Console, earlier: bool = False) -> None:
+    """Say what the user should know of a sketch, made now or earlier: rows that were left out or clipped."""
     if sketch.skipped:
-        console.say(f"skipped {counted(sketch.skipped, 'bad row')}")
+        console.say(f"skipped {counted(sketch.skipped, 'bad row')}" + " when the rows were sketched" * earlier)
     if sketch.saturated:
         console.warn(_clipped(sketch))
 
