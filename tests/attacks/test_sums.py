@@ -360,7 +360,7 @@ def test_07_operators_of_unlike_octaves_are_not_equal():
 
 def test_08_explained_is_said_of_the_very_centroids_that_are_returned():
     """Not of a richer density from which they were taken, whether they come from rows or from the sketch alone."""
-    from qckm.decoding.held_out import Density, predict
+    from qckm.decoding.model.mixture import Density, predict
 
     rng = np.random.default_rng(0)
     X = rng.exponential(size=(4000, 2)) + 5 * rng.integers(0, 2, size=(4000, 1))  # no Gaussians

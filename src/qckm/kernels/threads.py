@@ -6,6 +6,7 @@ Sums of integers do not depend on who added what, so nothing here has to be fair
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from operator import index
@@ -17,7 +18,12 @@ from qckm.errors import OperatorError
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
+    from threadpoolctl import ThreadpoolController
+
 Result = TypeVar("Result")
+
+# What brings libraries with threads of their own, when it is imported.
+_BRINGS_LIBRARIES = ("scipy.linalg", "sklearn.mixture")
 
 # By process: the child of a fork has no threads, and makes a pool of its own.
 _pools: dict[int, ThreadPoolExecutor] = {}
@@ -106,9 +112,17 @@ def _limits() -> Iterator[int]:
     yield 1024
 
 
+def one_thread() -> Any:
+    """Return a context in which BLAS and OpenMP use one thread, of the libraries that are loaded by now.
+
+    Small linear algebra is faster so, and its rounding must not depend on how many threads there are.
+    """
+    return _libraries(tuple(name in sys.modules for name in _BRINGS_LIBRARIES)).limit(limits=1)
+
+
 @cache
-def _libraries() -> Any:
-    """Find the libraries whose limits threadpoolctl sets: that takes a millisecond, asking them does not."""
-    from threadpoolctl import ThreadpoolController  # not before it is needed: it takes its time to import
+def _libraries(loaded: tuple[bool, ...] = ()) -> ThreadpoolController:
+    """Look through all loaded libraries, which takes a millisecond: once is enough, until there are more."""
+    from threadpoolctl import ThreadpoolController  # it looks for them when it is imported: only who needs it waits
 
     return ThreadpoolController()
