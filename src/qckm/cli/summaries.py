@@ -56,8 +56,6 @@ _MANY_COLUMNS = 32
 
 def say_of_size(operator: SketchOperator, source: Source, with_rows: bool, console: Console) -> None:
     """Say, before the work, if a sketch will be no smaller than the data, or too wide to be decoded alone."""
-    data = shlex.quote(source.tables[0].label)
-    remedy = f"a few principal components are smaller and decode better: `qckm project {data} -n 10 -o narrow.parquet`"
     if source.n_rows is not None:
         made_anew = isinstance(operator.codes, RegeneratedCodes)
         # Frequencies of 2 bytes, unless they are made of a recipe or a transform, and sums of 1 byte or more.
@@ -68,14 +66,25 @@ def say_of_size(operator: SketchOperator, source: Source, with_rows: bool, conso
         if size >= least:
             console.say(
                 f"the sketch will take {format_bytes(size)} or more, and the data take {format_bytes(least)}: the "
-                f"sketch saves nothing; {remedy}"
+                f"sketch saves nothing; {_projecting(source)}"
             )
             return
-    if operator.n_features > _MANY_COLUMNS and not with_rows:
+    if not with_rows:
+        warn_of_columns(operator, source, console)
+
+
+def warn_of_columns(operator: SketchOperator, source: Source, console: Console) -> None:
+    """Warn of an operator whose sketches will be too wide to be decoded alone."""
+    if operator.n_features > _MANY_COLUMNS:
         console.warn(
             f"{operator.n_features} columns are many to decode from a sketch alone: that takes minutes, and centroids "
-            f"may be far off; {remedy}, or give `qckm decode` some --rows"
+            f"may be far off; {_projecting(source)}, or give `qckm decode` some --rows"
         )
+
+
+def _projecting(source: Source) -> str:
+    data = shlex.quote(source.tables[0].label)
+    return f"a few principal components are smaller and decode better: `qckm project {data} -n 10 -o narrow.parquet`"
 
 
 def share_in_words(share: float) -> str:
