@@ -17,6 +17,7 @@ class Sample(NamedTuple):
     rows: Floats
     weights: Floats
     centers: Floats | None  # (K, n), where they are known
+    of_all: bool = False  # whether they were drawn from the very rows that were sketched
 
 
 def count_rows(sketch: Sketch) -> float:

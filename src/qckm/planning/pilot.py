@@ -58,12 +58,15 @@ class Hints:
         Their k-means centroids, in data units, where they are known.
     deviation : ndarray of shape (n,), optional
         The standard deviation of the data by feature, where it is known.
+    of_all : bool, default False
+        Whether the rows were drawn from the very rows that were sketched.
     """
 
     rows: Floats | None
     weights: Floats | None
     centers: Floats | None = None
     deviation: Floats | None = None
+    of_all: bool = False
 
     def without_rows(self) -> Hints:
         """Return the same without any row: what may be kept, and travel."""

@@ -253,7 +253,7 @@ def sampled(hints: Hints, sample: RowSample) -> Hints:
         pilot = sample.pilot()
     except QckmError:  # a row whose square is no number: the sketch has clipped it, and said so
         return hints.without_rows()
-    return replace(hints, rows=pilot.rows, weights=pilot.weights)
+    return replace(hints, rows=pilot.rows, weights=pilot.weights, of_all=True)
 
 
 def decoder_seed(seed: int) -> int:

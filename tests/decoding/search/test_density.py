@@ -1,5 +1,7 @@
 """Densities: more clusters than K, where K Gaussians do not explain a sketch."""
 
+from threading import current_thread
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from qckm.decoding.fit.clusters import Problem
 from qckm.decoding.model.sketch_model import SketchModel
 from qckm.decoding.search.density import fit_densities
 from qckm.decoding.search.search import Search
+from qckm.decoding.watching import watching
 
 
 def search_in(X, m, patience):
@@ -42,6 +45,26 @@ def test_without_patience_there_is_one_density_and_with_it_several_that_differ(r
     several = fit_densities(search_in(rings, 60, patience=np.inf), 2, 0)
     assert len(several) > 3
     assert len({len(density.points) * 1000 + density.misfit for density in several}) == len(several)
+
+
+@pytest.mark.parametrize("patience", [1e7, np.inf])
+def test_densities_do_not_depend_on_the_number_of_threads(rings, patience, monkeypatch):
+    found = []
+    for threads in (1, 2, 5):
+        monkeypatch.setattr("qckm.decoding.search.density.count_threads", lambda n_jobs, threads=threads: threads)
+        search = search_in(rings, 60, patience)
+        found.append(([density.points.tobytes() for density in fit_densities(search, 2, 0)], search.work))
+    assert found[0] == found[1] == found[2]
+    assert 1 < len(found[0][0]) < 8 or patience == np.inf
+
+
+def test_whoever_watches_is_told_by_all_threads_and_ends_all(rings, monkeypatch):
+    monkeypatch.setattr("qckm.decoding.search.density.count_threads", lambda n_jobs: 3)
+    search = search_in(rings, 60, np.inf)
+    told = []
+    with watching(lambda step: told.append(current_thread()) or len(set(told)) > 1):
+        assert len(fit_densities(search, 2, 0)) < 8
+    assert len(set(told)) > 1
 
 
 def test_a_density_has_no_more_unknowns_than_there_are_measurements(rings):

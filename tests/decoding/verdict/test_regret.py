@@ -111,3 +111,18 @@ def test_every_door_gives_the_same_answer(sketch):
         km = qckm.CompressiveKMeans(4, random_state=3).fit_sketch(sketch, rows=given)
         np.testing.assert_array_equal(km.cluster_centers_, found.centers)
         assert (km.excess_, km.excess_high_, km.converged_) == (found.excess, found.excess_high, found.converged)
+
+
+def test_a_row_far_away_that_the_sample_holds_is_no_sse_that_nobody_has_seen():
+    """It was drawn for sure, and stands for itself: neither clipping nor chance makes anything of it."""
+    X = rows(50_000)
+    X[7] = 1e4
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        km = qckm.CompressiveKMeans(5, random_state=0).fit(X)
+    truth = sse(X, km.cluster_centers_)
+    assert truth < 1.01 * sse(X[8:], km.cluster_centers_)  # a centroid is there
+    assert km.sketch_.saturated == 1
+    assert km.converged_
+    assert km.excess_ < 0.01
+    assert abs(km.inertia_estimate_ - truth) <= 3 * km.inertia_error_ < 0.2 * truth

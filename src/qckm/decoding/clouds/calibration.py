@@ -202,6 +202,32 @@ def solve(
         ridge = max(RIDGE, ridge / _LOWERED)
 
 
+def solve_for_others(
+    contributions: Contributions | GpuContributions,
+    z: Floats,
+    themselves: Floats,
+    prior: Floats,
+    added: float,
+    n_measured: int,
+) -> Solution:
+    """Return weights as `solve` does that are what points stand for themselves, and more."""
+    others = prior - themselves
+    share = float(others.sum())
+    rest = (z - contributions.mean(themselves)) / share
+    found = solve(contributions, rest, others / share, None, added / share**2, n_measured)
+    weights, left = themselves + share * found.weights, share * found.left
+    measured = z[:n_measured] - left
+    variance = float(weights @ contributions.squares(n_measured) - measured @ measured)
+    return replace(
+        found,
+        weights=weights,
+        left=left,
+        variance=variance,
+        size_before=float(1 / (prior @ prior)),
+        added=added * n_measured,
+    )
+
+
 def _solve(
     contributions: Contributions | GpuContributions,
     z: Floats,
@@ -270,10 +296,11 @@ def _newton_direction(
     return direction, along
 
 
-def unexplained(sketch: Sketch, points: Floats, weights: Floats, values: Floats) -> float:
-    """Return the variance of a function of points, of values (P,), that the sketch says nothing of.
+def unexplained(sketch: Sketch, points: Floats, weights: Floats, values: Floats, chance: Floats) -> float:
+    """Return the variance of the mean of a function of points, of values (P,), but for what the sketch says of it.
 
     What it does say is a linear function of the measurements: found with each half of the points, judged by the other.
+    `chance` (P,) is what each point adds to the variance.
     """
     contributions = totals_of(sketch, points, weights).contributions
     first = np.arange(len(points)) % 2 == 0
@@ -287,7 +314,7 @@ def unexplained(sketch: Sketch, points: Floats, weights: Floats, values: Floats)
         slope = contributions.mean(shares * (values - level))
         _, along = _newton_direction(contributions, shares, mean, -slope, RIDGE, _ENOUGH)
         rest = values - level - (along - shares @ along)
-        left += float(weights[~half] @ rest[~half] ** 2)
+        left += float(chance[~half] @ rest[~half] ** 2)
     return left
 
 

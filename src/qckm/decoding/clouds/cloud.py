@@ -15,9 +15,9 @@ import numpy.typing as npt
 from qckm.clustering.nearest import nearest
 from qckm.clustering.weighted_kmeans import count_runs, kmeans
 from qckm.common.arrays import Floats
-from qckm.decoding.clouds.calibration import Solution, solve
+from qckm.decoding.clouds.calibration import Solution, solve, solve_for_others
 from qckm.decoding.clouds.known_totals import totals_of
-from qckm.decoding.task import count_rows
+from qckm.decoding.task import Sample, count_rows
 from qckm.decoding.watching import asked_to_stop, tell
 from qckm.kernels.placement import current_gpu
 from qckm.sketch import Sketch
@@ -69,6 +69,24 @@ class Cloud:
         return cls(sketch, points, shares, found, _surprise(found, shares))
 
     @classmethod
+    def of_sample(cls, sketch: Sketch, sample: Sample) -> Cloud:
+        """Give rows weights that reproduce a sketch. Rows that were sketched count once each: others are weighed.
+
+        One row far away, drawn for sure, stands for no other, whatever the sketch leaves open.
+        """
+        rows, count = sample.rows, count_rows(sketch)
+        others = np.maximum(sample.weights - 1, 0)
+        if not (sample.of_all and sketch.exact and others.any() and len(rows) < count):
+            return cls.calibrated(sketch, rows, sample.weights)
+        themselves = np.full(len(rows), 1 / count)
+        shares = themselves + (1 - len(rows) / count) / others.sum() * others
+        known = totals_of(sketch, rows, shares, _looked_at(sketch, len(rows)))
+        found = solve_for_others(
+            known.contributions, known.values, themselves, shares, sketch.noise_variance, known.n_measured
+        )
+        return cls(sketch, rows, shares, found, _surprise(found, shares))
+
+    @classmethod
     def raked(
         cls, sketch: Sketch, points: Floats, lower: Floats, upper: Floats, length: Floats, rng: np.random.Generator
     ) -> Cloud:
@@ -96,15 +114,29 @@ class Cloud:
         solution = replace(clouds[0].solution, weights=weights)
         return cls(clouds[0].sketch, np.concatenate([cloud.points for cloud in clouds]), weights, solution, 0.0)
 
-    def some(self, which: npt.NDArray[np.bool_]) -> Cloud:
-        """Return some of the points, with the weights that they have."""
-        shares = self.weights[which] / max(self.weights[which].sum(), np.finfo(np.float64).tiny)
-        return replace(self, points=self.points[which], prior=shares, solution=replace(self.solution, weights=shares))
+    def weighing(self, factors: npt.NDArray[np.int_]) -> Cloud:
+        """Return the points with weights that are these times as large, without those of none."""
+        shares = (factors * self.weights)[factors > 0]
+        shares /= max(shares.sum(), np.finfo(np.float64).tiny)
+        return replace(
+            self, points=self.points[factors > 0], prior=shares, solution=replace(self.solution, weights=shares)
+        )
 
     @property
     def weights(self) -> Floats:
         """Shares of all rows, (P,), of sum 1."""
         return self.solution.weights
+
+    @property
+    def open(self) -> Floats:
+        """Which share of each point (P,) is open to chance: a row that stands for W was drawn with a chance of 1/W."""
+        found: Floats = 1 - 1 / np.maximum(self.prior * count_rows(self.sketch), 1)
+        return found
+
+    @property
+    def chance(self) -> Floats:
+        """What each point adds to the variance of a mean, (P,)."""
+        return self.weights**2 * self.open
 
     def nearest(self, centers: Floats) -> tuple[npt.NDArray[np.intp], Floats]:
         """Return which of some centres (K, n) is the nearest of each point, and the squared distance in units, (P,)."""

@@ -63,32 +63,36 @@ def column_totals(sketch: Sketch, points: Floats, shares: Floats) -> Singles:
     return (HEAVIER * np.concatenate([away, squares], axis=1)[:, within_reach]).astype(np.float32)
 
 
-def unreachable_variance(sketch: Sketch, points: Floats, weights: Floats) -> float:
+def unreachable_variance(sketch: Sketch, points: Floats, weights: Floats, chance: Floats) -> float:
     """Return the variance of all rows, in squared units, that points with weights of sum 1 lack by more than chance.
 
-    The sum of squares of a few thousand points is uncertain by its own deviation over the root of their number: what
-    is missing beyond twice that belongs to rows that are like none of the points. Rows that were clipped are missing,
-    too: each may be as far beyond the edge as the furthest row is.
+    `chance` (P,) is what each point adds to the variance of a mean: what is missing beyond twice the deviation of the
+    squares belongs to rows that are like none of the points.
     """
     squares = _away(sketch, points) ** 2
     mean = weights @ squares
-    by_chance = np.sqrt((weights @ (squares - mean) ** 2) * (weights @ weights))
+    by_chance = np.sqrt(chance @ (squares - mean) ** 2)
     lacking = np.where(1 - mean > np.maximum(2 * by_chance, _MISSED), 1 - mean, 0.0)
     variances, units = _varied(sketch), sketch.operator.units
-    return float(lacking @ (variances[variances > 0] / units[variances > 0] ** 2)) + _clipped_variance(
-        sketch, points, weights
-    )
+    return float(lacking @ (variances[variances > 0] / units[variances > 0] ** 2))
 
 
-def _clipped_variance(sketch: Sketch, points: Floats, weights: Floats) -> float:
-    """Return the most that clipped rows may have beyond the edge, but for those that points there stand for."""
+def clipped_variance(sketch: Sketch, points: Floats, shares: Floats, chance: Floats) -> float:
+    """Return the most that clipped rows may have beyond the edge, but for those that points there stand for.
+
+    Each may be as far beyond as the furthest row is. `shares` (P,), of sum 1, are what the points stood for before a
+    calibration, which sees clipped rows at the edge only. What chance explains is not missing.
+    """
     if not sketch.saturated:
         return 0.0
     (least, greatest), (lower, upper) = sketch.operator.reach, sketch.bounds
-    seen = float(weights[((points < least) | (points > greatest)).any(axis=1)].sum())
+    beyond_reach = ((points < least) | (points > greatest)).any(axis=1)
+    clipped, seen = sketch.saturated / sketch.count, float(shares @ beyond_reach)
+    if clipped - seen <= 2 * np.sqrt(chance @ (beyond_reach - seen) ** 2):
+        return 0.0
     with np.errstate(over="ignore"):  # of rows so far away that squares are no float64
         beyond = np.fmax(np.fmax(least - lower, upper - greatest), 0) / sketch.operator.units  # 0 if not known
-        return max(0.0, sketch.saturated / sketch.count - seen) * float(beyond @ beyond)
+        return (clipped - seen) * float(beyond @ beyond)
 
 
 def _away(sketch: Sketch, points: Floats) -> Floats:

@@ -11,7 +11,8 @@ swallow its neighbours, and no search comes back from that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Event
 
 import numpy as np
 
@@ -49,6 +50,7 @@ class Search:
     furthest: float = 1.0  # rows are up to so many times further from the mean than most
     n_evaluations: int = 0
     work: float = 0.0  # terms of all sums over clusters and frequencies, a few nanoseconds each
+    cut: Event = field(default_factory=Event)  # whether this search, and those that came of it, are to end
 
     def __post_init__(self) -> None:
         squares = 2 * self.problem.waves.halves
@@ -199,7 +201,7 @@ class Search:
     def _count(self, evaluations: int, size: float) -> None:
         self.n_evaluations += evaluations
         self.work += evaluations * (size * self.problem.waves.phases.size + OVERHEAD)
-        if asked_to_stop("searching", self.n_evaluations):
+        if self.cut.is_set() or asked_to_stop("searching", self.n_evaluations):
             self.work = np.inf  # out of patience
 
 

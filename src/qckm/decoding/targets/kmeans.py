@@ -123,7 +123,7 @@ def decode_hinted(
     start = None if isinstance(init, str) else init
     if hints is not None and isinstance(init, str):
         if init == "auto" and hints.rows is not None and hints.weights is not None and decoder != "clompr":
-            sample = Sample(hints.rows, hints.weights, hints.centers)
+            sample = Sample(hints.rows, hints.weights, hints.centers, hints.of_all)
         elif init != "sketch":
             start = hints.centers
     spread = None if hints is None else hints.deviation

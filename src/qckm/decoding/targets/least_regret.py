@@ -56,7 +56,7 @@ def find(task: Task) -> Found:
     for_rows, for_fit, for_clouds = spawn(task.random_state, 3)
     if task.rows is not None:
         tell("weighing rows")
-        cloud = Cloud.calibrated(task.sketch, task.rows.rows, task.rows.weights)
+        cloud = Cloud.of_sample(task.sketch, task.rows)
         if cloud.solution.matches(count_rows(task.sketch)):
             starts = [start for start in (task.start, task.rows.centers) if start is not None]
             return Found(decide_by_rows(task, cloud, starts, for_rows), None, 0, True)

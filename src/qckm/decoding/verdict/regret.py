@@ -9,7 +9,8 @@ disagree, the sketch leaves something open. Only where the K Gaussians need fewe
 count less, by the square of the ratio: what is simple and explains the sketch needs no second opinion.
 
 The fit has followed the sketch with as many numbers as K clusters have: as in any regression, what is left to chance
-is M/(M − unknowns) times what is seen. Rows owe nothing to the fit. They say how certain they are by their halves.
+is M/(M − unknowns) times what is seen. Rows owe nothing to the fit. They say how certain they are by their halves, as
+far as they stand for others: a row that stands for itself alone is certain.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 from qckm.common.arrays import Floats
 from qckm.decoding.clouds.calibration import unexplained
 from qckm.decoding.clouds.cloud import Centroids, Cloud, choose_runs
-from qckm.decoding.clouds.known_totals import unreachable_variance
+from qckm.decoding.clouds.known_totals import clipped_variance, unreachable_variance
 from qckm.decoding.task import Task, count_rows
 
 # How much the surprise of a cloud counts against it, a nat: half or twice as much changes little (constants.csv).
@@ -84,6 +85,7 @@ def decide(
     truly_pooled = Cloud.together(clouds, likely)
     return _decision(
         truly_pooled,
+        truly_pooled.weights / truly_pooled.solution.effective_size,
         centroids._replace(shares=_shares(truly_pooled, centroids.points)),
         inertia,
         float(np.hypot(scatter, open_to_chance * inertia)),
@@ -103,29 +105,39 @@ def decide_by_rows(task: Task, cloud: Cloud, starts: Sequence[Floats], rng: np.r
     centroids = cloud.cluster(task.n_clusters, starts, runs, rng)
     squares = cloud.nearest(centroids.points)[1]
     inertia = float(cloud.weights @ squares)
-    others = max(0.0, 1 - len(cloud.points) / count_rows(task.sketch))  # of all rows, those that were not kept
-    apart = others * _apart(cloud, centroids.points, rng)
+    chance = cloud.chance
+    apart = _apart(cloud, centroids.points, rng)
     relative = squares / inertia if inertia > 0 else squares  # squares of squares may be no float64
-    left = unexplained(task.sketch, cloud.points, cloud.weights, relative) if others else 0.0
-    variance = float(cloud.weights @ (relative - cloud.weights @ relative) ** 2)
+    left = unexplained(task.sketch, cloud.points, cloud.weights, relative, chance) if chance.any() else 0.0
+    variance = float(chance @ (relative - cloud.weights @ relative) ** 2)
     left = min(left, variance)
-    chance = inertia * float(np.sqrt(others * left / cloud.solution.effective_size))
     regret = apart / 4 * float(_over(left, variance)) if left else 0.0
     return _decision(
         cloud,
+        chance,
         centroids,
         inertia + apart / 2,
-        float(np.hypot(chance, apart / 4)),
+        float(np.hypot(inertia * np.sqrt(left), apart / 4)),
         float(_over(inertia + regret, inertia)) - 1,
         cloud.solution.residual,
     )
 
 
 def _decision(
-    cloud: Cloud, centroids: Centroids, inertia: float, error: float, regret: float, objective: float
+    cloud: Cloud,
+    chance: Floats,
+    centroids: Centroids,
+    inertia: float,
+    error: float,
+    regret: float,
+    objective: float,
 ) -> Decision:
-    """Count what no cloud has seen: variance that the columns have and the points lack is SSE of rows far away."""
-    unseen = unreachable_variance(cloud.sketch, cloud.points, cloud.weights)
+    """Count what no cloud has seen: variance that the columns have and the points lack is SSE of rows far away.
+
+    `chance` (P,) is what each point adds to the variance of a mean.
+    """
+    unseen = unreachable_variance(cloud.sketch, cloud.points, cloud.weights, chance)
+    unseen += clipped_variance(cloud.sketch, cloud.points, cloud.prior, chance)
     excess = regret + float(_over(inertia + unseen, inertia)) - 1
     # Rows far away may belong to any centroid: of their variance, all or nothing is SSE.
     return Decision(
@@ -165,10 +177,13 @@ def _inflation(task: Task) -> float:
 
 
 def _apart(cloud: Cloud, centers: Floats, rng: np.random.Generator) -> float:
-    """Return by how much the centroids of each half of the points are worse for the other half than its own."""
-    first = rng.permutation(len(cloud.points)) % 2 == 0
-    halves = [cloud.some(first), cloud.some(~first)]
-    if min(len(half.points) for half in halves) < len(centers):
+    """Return by how much the centroids of each half of the rows are worse for the other half than its own.
+
+    Rows that are no more than a share of those they stand for are in one half; as many as are certain are in both.
+    """
+    sides = np.where(rng.permutation(len(cloud.points)) % 2 == 0, 1, -1) * (rng.random(len(cloud.points)) < cloud.open)
+    halves = [cloud.weighing(1 + sides), cloud.weighing(1 - sides)]
+    if not sides.any() or min(len(half.points) for half in halves) < len(centers):
         return 0.0
     own = [half.cluster(len(centers), [centers], 1, rng).points for half in halves]
     return sum(half.inertia(own[1 - i]) - half.inertia(own[i]) for i, half in enumerate(halves)) / 2
