@@ -310,12 +310,12 @@ def test_9_a_run_that_hears_nothing_ends_a_second_after_the_signal(tmp_path, num
 
 ENDED = """
 import atexit, contextlib, signal, time
-from qckm.cli.stopping import ended, obey_signals
+from qckm.cli.stopping import leave, obey_signals
 obey_signals()
-atexit.register(time.sleep, 20)  # Python takes its time to end
+atexit.register(time.sleep, 20)  # a library that takes its time to end
 with contextlib.suppress(KeyboardInterrupt):  # a server that was stopped in an orderly way
     signal.raise_signal(signal.SIGTERM)
-ended(0)
+leave(0)
 """
 
 

@@ -87,6 +87,15 @@ def test_many_windows_are_a_table(windows, qckm_):
     assert "1 of 8 windows differ" in (windows / "r.html").read_text()
 
 
+def test_a_window_that_a_pattern_matches_is_not_compared_with_itself(windows, qckm_):
+    _, out, err = qckm_("drift", "hour-*.qckm", "--against", "./hour-0.qckm")
+    assert "./hour-0.qckm is not compared with itself\n" in err
+    assert b"hour-0" not in out
+    assert b"hour-1 " in out
+    assert b"same sum" not in out
+    assert b"same sum" in qckm_("drift", "monday.qckm", "monday.qckm")[1]  # as asked for, alone
+
+
 def test_a_small_change_does_not_count_if_that_is_asked_for(windows, qckm_):
     code, out, _ = qckm_("drift", "monday.qckm", "wednesday.qckm", "--json")
     found = json.loads(out)

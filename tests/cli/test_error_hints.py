@@ -92,6 +92,12 @@ def test_an_error_comes_with_a_remedy_to_paste(wrong_files, qckm_, words, hint):
         ("utf16.csv", "a,b\n1,2\n".encode("utf-16"), "`iconv -f UTF-16 -t UTF-8 utf16.csv > utf16-utf8.csv`"),
         ("no-mark.csv", "a,b\n1,2\n".encode("utf-16-be"), "got text in UTF-16"),
         ("rows.orc", b"ORC" + bytes(99), "import pyarrow.orc"),
+        ("login.csv", b"\n<!DOCTYPE html><html>", "got a web page: export them as Parquet or CSV."),
+        (
+            "rows.json",
+            b'[{"a": 1}, {"a": 2}]',
+            "Write its objects one per line. On the command line: `jq -c '.[]' rows",
+        ),
         ("rows.h5", b"\x89HDF\r\n\x1a\n" + bytes(64), "got an HDF5 file: export them as Parquet or CSV.\n"),
         ("model.json", b'{"format": "qckm-model/1"}', "expected rows, got a model: qckm.load_model reads it."),
     ],
@@ -104,6 +110,21 @@ def test_a_file_that_is_not_read_is_known_by_its_first_bytes(folder, qckm_, fact
     code, _, err = qckm_(*(("fit", name, "-k", 2) if verb == "fit" else ("predict", name, "-m", "m.json")))
     assert code == 1
     assert said in err
+
+
+@pytest.mark.parametrize("words", [("info", "book.xlsx"), ("predict", "rows.csv", "-m", "book.xlsx")])
+def test_a_workbook_is_not_taken_for_a_model(folder, qckm_, words):
+    (folder / "book.xlsx").write_bytes(zipped("[Content_Types].xml"))
+    code, _, err = qckm_(*words)
+    assert code == 1
+    assert "book.xlsx: expected a model file: got an Excel workbook. On the command line: `python -c" in err
+
+
+def test_separators_of_thousands_are_not_taken_for_decimal_commas(folder, qckm_):
+    (folder / "thousands.csv").write_text('a,b\n1,"1,866"\n2,"12,075.5"\n')
+    (folder / "decimals.csv").write_text("a;b\n1;1,86\n2;1,5\n")
+    assert "If these commas separate thousands, remove them" in qckm_("fit", "thousands.csv", "-k", 2)[2]
+    assert "thousands" not in qckm_("fit", "decimals.csv", "-k", 2)[2]
 
 
 def test_a_pipe_is_known_by_its_first_bytes_too(folder):

@@ -87,3 +87,29 @@ def test_info_names_a_file_that_is_cut(work, qckm_, length):
     assert code == 1
     assert err.startswith("qckm: cut.qckm: ")
     assert "cut short" in err
+
+
+# Arrow reads ahead in a thread of its own, from a file of Python's, when the command has ended.
+READING_AHEAD = """
+import io, time, pyarrow as pa, pyarrow.csv
+from qckm.cli import main
+
+class Slow(io.RawIOBase):
+    begun = False
+
+    def readable(self):
+        return True
+
+    def read(self, size=-1):
+        time.sleep(0.02 * self.begun)
+        names, self.begun = b"" if self.begun else b"a,b\\n", True
+        return names + b"1,2\\n" * 100_000
+
+reader = pyarrow.csv.open_csv(pa.PythonFile(Slow(), "r"))
+main(["--version"])
+"""
+
+
+def test_a_thread_that_still_reads_does_not_change_the_exit_code():
+    done = subprocess.run([sys.executable, "-c", READING_AHEAD], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"qckm {qckm.__version__}\n", "")

@@ -31,3 +31,11 @@ def test_a_map_of_coinciding_centroids_shows_every_number():
     assert [number for _, _, number in found] == ["0", "1", "2"]
     (x, y), (u, v) = ((float(a), float(b)) for a, b, _ in found[:2])
     assert np.hypot(x - u, y - v) > 16
+
+
+def test_no_circle_covers_a_number():
+    centers = np.random.default_rng(0).normal(size=(10, 2))
+    svg = draw_map(Model(centers, np.full(10, 0.1), np.ones(10), np.ones(2)), None)
+    first_number = svg.index('class="on"')
+    assert first_number > max(found.start() for found in re.finditer(r"<circle [^>]*r=\"1\d\.\d\"", svg))
+    assert svg.count('class="c c3"') == 2  # the circle and its number are highlighted together

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 import qckm
 from qckm.cli.console import FAILED, MISUSED, print_data, remember, say, say_traceback, say_usage, say_warnings
 from qckm.cli.error_hints import hint_for, missing_hint
-from qckm.cli.stopping import ended, obey_signals
+from qckm.cli.stopping import leave, obey_signals
 from qckm.common.atomic import naming
 from qckm.errors import QckmError
 
@@ -117,7 +117,7 @@ def cli() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit with one of the codes that `qckm --help` lists."""
+    """Run the command line and end the process with one of the codes that `qckm --help` lists."""
     _replace_closed_streams()
     obey_signals()  # a scheduler's way to say Ctrl-C
     say_warnings()
@@ -126,8 +126,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stdout.flush()
     except OSError:  # said already; what is still buffered goes nowhere, or Python would complain of it at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    ended(code)
-    sys.exit(code)
+    leave(code)
 
 
 def run(arguments: list[str] | None = None) -> int:

@@ -53,6 +53,7 @@ _EXPORTS = {
         "`python -c \"import pyarrow.orc as o, pyarrow.parquet as p; p.write_table(o.read_table('{path}'), "
         "'{stem}.parquet')\"`"
     ),
+    foreign_files.JSON_LIST: "`jq -c '.[]' {path} > {stem}.jsonl`",
     foreign_files.UTF16: "`iconv -f UTF-16 -t UTF-8 {path} > {stem}-utf8.csv`",
 }
 _ENDINGS = re.compile(r"(\.(parquet|pq|csv|tsv|jsonl|ndjson|arrow|feather|npy|npz|gz|zst|bz2|lz4))+$", re.IGNORECASE)

@@ -91,7 +91,8 @@ class Looked(Source):
     def say_skipped(self, console: Console) -> None:
         """Say how many bad rows there were among those that were read."""
         if self.skipped:
-            console.say(f"{self.tables[0].label}: skipped {counted(self.skipped, 'bad row')}")
+            where = self.tables[0].label if len(self.tables) == 1 else counted(len(self.tables), "file")
+            console.say(f"{where}: skipped {counted(self.skipped, 'bad row')}")
 
 
 def read_all(source: Source) -> Floats:

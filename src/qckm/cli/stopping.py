@@ -7,6 +7,7 @@ removes what the run would have removed and ends the process. What is written is
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import signal
@@ -14,6 +15,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from types import FrameType
+from typing import NoReturn
 
 from qckm.common import leftovers
 
@@ -22,7 +24,7 @@ _UNTIL_NOTICED, _UNTIL_ENDED, _WHILE_SAVING = 0.5, 0.5, 30.0
 
 _done_saving = threading.Event()
 _done_saving.set()
-_exit_codes: list[int] = []  # of a run that has ended, while Python takes itself apart
+_exit_codes: list[int] = []  # of a run that has ended, while what was registered to run at exit does
 
 
 def obey_signals() -> None:
@@ -58,9 +60,17 @@ def obey_signals() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def ended(code: int) -> None:
-    """Say that the run has ended with an exit code: it stays that one, however the process ends from here on."""
+def leave(code: int) -> NoReturn:
+    """End the process with an exit code, which stays that one if a signal comes meanwhile.
+
+    What was registered to run at exit runs. But Python does not take itself apart: a thread of Arrow that reads ahead,
+    or lets go of a block after a faulty cell, would then call Python in vain, and abort the process with another code.
+    """
     _exit_codes.append(code)
+    try:
+        atexit._run_exitfuncs()
+    finally:
+        os._exit(code)
 
 
 @contextlib.contextmanager

@@ -17,10 +17,10 @@ from qckm.sources.source import Source
 _MOST_NAMES = 8
 
 
-def remark(sketch: Sketch, console: Console) -> None:
-    """Say what the user should know of a sketch: rows that were left out or clipped."""
+def remark(sketch: Sketch, console: Console, earlier: bool = False) -> None:
+    """Say what the user should know of a sketch, made now or earlier: rows that were left out or clipped."""
     if sketch.skipped:
-        console.say(f"skipped {counted(sketch.skipped, 'bad row')}")
+        console.say(f"skipped {counted(sketch.skipped, 'bad row')}" + " when the rows were sketched" * earlier)
     if sketch.saturated:
         console.warn(_clipped(sketch))
 
@@ -55,8 +55,6 @@ _MANY_COLUMNS = 32
 
 def say_of_size(operator: SketchOperator, source: Source, with_rows: bool, console: Console) -> None:
     """Say, before the work, if a sketch will be no smaller than the data, or too wide to be decoded alone."""
-    data = shlex.quote(source.tables[0].label)
-    remedy = f"a few principal components are smaller and decode better: `qckm project {data} -n 10 -o narrow.parquet`"
     if source.n_rows is not None:
         # Frequencies of 2 bytes, unless they are made of a recipe or a transform, and sums of 1 byte or more.
         dense = (
@@ -68,14 +66,25 @@ def say_of_size(operator: SketchOperator, source: Source, with_rows: bool, conso
         if size >= least:
             console.say(
                 f"the sketch will take {format_bytes(size)} or more, and the data take {format_bytes(least)}: the "
-                f"sketch saves nothing; {remedy}"
+                f"sketch saves nothing; {_projecting(source)}"
             )
             return
-    if operator.n_features > _MANY_COLUMNS and not with_rows:
+    if not with_rows:
+        warn_of_columns(operator, source, console)
+
+
+def warn_of_columns(operator: SketchOperator, source: Source, console: Console) -> None:
+    """Warn of an operator whose sketches will be too wide to be decoded alone."""
+    if operator.n_features > _MANY_COLUMNS:
         console.warn(
             f"{operator.n_features} columns are many to decode from a sketch alone: that takes minutes, and centroids "
-            f"may be far off; {remedy}, or give `qckm decode` some --rows"
+            f"may be far off; {_projecting(source)}, or give `qckm decode` some --rows"
         )
+
+
+def _projecting(source: Source) -> str:
+    data = shlex.quote(source.tables[0].label)
+    return f"a few principal components are smaller and decode better: `qckm project {data} -n 10 -o narrow.parquet`"
 
 
 def share_in_words(share: float) -> str:

@@ -15,6 +15,7 @@ SKETCH, CHECKPOINT = b"\x89QCKM\r\n\x1a", b"qckm checkpoint "
 EXCEL, OLD_EXCEL, ORC, UTF16 = "an Excel workbook", "an old Excel workbook", "an ORC file", "text in UTF-16"
 ZIP, SEVEN_ZIP, XZ = "a zip archive", "a 7z archive", "a file compressed by xz"
 DUCKDB, SQLITE = "a DuckDB database", "an SQLite database"
+HTML, JSON_LIST = "a web page", "a list of JSON"
 TEXT = "text, a CSV perhaps"
 # Of a zip archive, the name of the first file in it stands at byte 30.
 _KINDS = {
@@ -39,12 +40,13 @@ _KINDS = {
     rb"\x89HDF\r\n\x1a\n": "an HDF5 file",
     rb"\xd0\xcf\x11\xe0": OLD_EXCEL,
     rb"%PDF-": "a PDF",
+    rb"(?i:\s*<(!doctype html|html))": HTML,
     rb"\x80[\x02-\x05][\x00-\xff]": "a pickle of Python's",
     rb"\xff\xfe|\xfe\xff|[\t\r\n -~]\x00[\t\r\n -~]\x00|\x00[\t\r\n -~]\x00[\t\r\n -~]": UTF16,
 }
 # Files that may hold rows, and are not read.
-_OTHERS = (
-    EXCEL, OLD_EXCEL, ZIP, XZ, SEVEN_ZIP, DUCKDB, SQLITE, ORC, UTF16, "an Avro file", "an HDF5 file", "a PDF",
+OTHERS = (
+    EXCEL, OLD_EXCEL, ZIP, XZ, SEVEN_ZIP, DUCKDB, SQLITE, ORC, UTF16, HTML, "an Avro file", "an HDF5 file", "a PDF",
     "a pickle of Python's",
 )  # fmt: skip
 # So many bytes are enough for that.
@@ -80,7 +82,7 @@ def topic_of(kind: str | None) -> Topic | None:
 def require_rows(start: bytes, path: str, kind: type[QckmError]) -> None:
     """Refuse a file that holds no rows, or hides them, by its first bytes."""
     found = recognised(start[:START])
-    if found in _OTHERS:
+    if found in OTHERS:
         raise kind(
             f"{path}: expected rows, got {found}: export them as Parquet or CSV.", "export", path=path, kind=found
         )
@@ -101,11 +103,13 @@ def reading(label: str, expected: str = "", kind: type[QckmError] = FileError, a
     except MemoryError:
         raise
     except Exception as error:
-        words, about = f"{type(error).__name__}: {error}", None
+        words, about, values = f"{type(error).__name__}: {error}", None, {}
         if isinstance(error, QckmError):
-            words, about = str(error), error.about
+            words, about, values = str(error), error.about, error.values
         raise kind(
-            f"{label}: {expected and f'expected {expected}: '}{words:.{_LONGEST}}{advice}", about, path=label
+            f"{label}: {expected and f'expected {expected}: '}{words:.{_LONGEST}}{advice}",
+            about,
+            **{"path": label, **values},
         ) from error
 
 

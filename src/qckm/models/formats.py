@@ -54,8 +54,10 @@ def read_model(data: bytes, label: str) -> Model:
     """Read a model from bytes."""
     read = _reader_for(data)
     with foreign_files.reading(label, "a model file"):
+        kind = foreign_files.recognised(data[: foreign_files.START])
+        if kind in foreign_files.OTHERS:  # a workbook is a zip archive, as .npz is
+            raise FileError(f"got {kind}", "export", path=label, kind=kind)
         if read is None:
-            kind = foreign_files.recognised(data[: foreign_files.START])
             found, about = _ADVICE.get(kind or "", (kind or "something else", "model"))
             raise FileError(f"got {found}", about)
         return read(data)

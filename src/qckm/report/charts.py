@@ -65,18 +65,16 @@ def draw_map(model: Model, sample: Floats | None) -> Html:
         )
         for (x, y), label in zip(place(dots)[inside], labels[inside], strict=True)
     ]
-    large, where = [], place(points)
+    # No circle covers the number of another: all numbers come last.
+    large, numbers, where = [], [], place(points)
     labelled = labels_apart(where)
     for number, (x, y) in enumerate(where):
         weight = min(1.0, float(model.weights[number]))
         words = element("title", f"cluster {number}: {percent(model.weights[number])} of the rows")
         at, radius = {"cx": f"{x:.1f}", "cy": f"{y:.1f}"}, f"{8 + 14 * np.sqrt(weight):.1f}"
         circle = element("circle", **at, r=radius, fill=color(number), stroke="#fff", stroke_width=2)
-        large.append(
-            element(
-                "g", words, circle, label_at(number, where[number], labelled[number]), class_=mark(number), tabindex=0
-            )
-        )
+        large.append(element("g", words, circle, class_=mark(number), tabindex=0))
+        numbers.append(element("g", label_at(number, where[number], labelled[number]), class_=mark(number)))
     first, second = (_axis_words(axis, model) for axis in axes)
     turned = f"translate(13,{HEIGHT / 2:.1f}) rotate(-90)"
     frame = [
@@ -84,7 +82,7 @@ def draw_map(model: Model, sample: Floats | None) -> Html:
         element("text", f"first axis: {first}", x=WIDTH / 2, y=HEIGHT - 6, text_anchor="middle", class_="small"),
         element("text", f"second axis: {second}", transform=turned, text_anchor="middle", class_="small"),
     ]
-    return picture("Map of the centroids", HEIGHT, [frame, small, large])
+    return picture("Map of the centroids", HEIGHT, [frame, small, large, numbers])
 
 
 def placing(low: Floats, high: Floats) -> Callable[[Floats], Floats]:

@@ -170,7 +170,7 @@ def _skipped(facts: dict[str, object]) -> Check | None:
     if rows is None or not skipped:
         return None
     share = skipped / (skipped + rows)
-    words = f"{skipped:,} rows ({share:.2g} of all) held a null, a NaN or an infinity and were skipped."
+    words = f"{skipped:,} rows ({percent(share, 2)} of all) held a null, a NaN or an infinity and were skipped."
     return Check(_graded(share, 0.01, 0.2), "Bad rows", words)
 
 

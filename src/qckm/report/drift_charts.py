@@ -53,13 +53,14 @@ def draw_moves(found: Explanation, units: Floats) -> Html:
     places = [cause.place / units for cause in found.causes if cause.place is not None]
     every = (np.array([*centers, *places]) - middle) @ axes.T
     at = placing(every.min(axis=0), every.max(axis=0))(every)
-    parts = []
+    parts, numbers = [], []  # no circle covers the number of another: all numbers come last
     labels = labels_apart(at[: len(centers)])
     for number, (x, y) in enumerate(at[: len(centers)]):
         radius = f"{8 + 14 * np.sqrt(min(1.0, float(found.weights[number]))):.1f}"
         circle = {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": radius, "fill": color(number), "fill_opacity": "0.8"}
         parts.append(element("circle", **circle))
-        parts += label_at(number, at[number], labels[number])
+        numbers += label_at(number, at[number], labels[number])
+    parts += numbers
     index = len(centers)
     for cause in found.causes:
         if cause.place is None:

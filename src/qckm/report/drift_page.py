@@ -128,9 +128,11 @@ def _clusters(found: Explanation, drift: Drift) -> Html:
 def _series(found: DriftSeries, against: str) -> list[Html | None]:
     drifted = int(found.drifted.sum())
     words = (
-        f"{drifted} of {len(found.drifts)} windows differ from {against}. Of those that are reported, a share of at "
-        f"most {found.level:g} are false alarms, on average (Benjamini and Hochberg)."
+        f"{drifted} of {len(found.drifts)} windows differ from {against}. On average at most "
+        f"{100 * found.level:.3g} % of the windows reported here are false alarms (Benjamini and Hochberg)."
     )
+    least = found.drifts[0].min_effect
+    below = f" Dashed: {100 * least:.3g} % of the rows, below which a change does not count." if least else ""
     names = ("window", "rows", "rows changed, at least", "p-value", "adjusted", "", "changed most")
     rows = []
     for name, drift, adjusted, said in zip(found.names, found.drifts, found.adjusted, found.drifted, strict=True):
@@ -151,7 +153,7 @@ def _series(found: DriftSeries, against: str) -> list[Html | None]:
         section(
             "Rows that changed, at least",
             drift_charts.draw_effects(found),
-            "With two standard errors, in the order of the windows. Red: drift.",
+            f"With two standard errors, in the order of the windows. Red: drift.{below}",
         ),
         section("Windows", table(names, rows)),
     ]

@@ -258,7 +258,10 @@ def _text_table(
 ) -> Table:
     if kind == "json":
         raise SourceError(
-            f"{label}: expected JSON lines, one object per line, got a list of JSON. Write its objects one per line."
+            f"{label}: expected JSON lines, one object per line, got a list of JSON. Write its objects one per line.",
+            "export",
+            path=label,
+            kind=foreign_files.JSON_LIST,
         )
     if kind == "json-lines":
         from qckm.sources.json_lines import JsonLinesTable

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from qckm.common import foreign_files
 from qckm.errors import SourceError
 
 SNIFF = 1 << 16
@@ -159,11 +160,13 @@ def is_data(path: str) -> bool:
 
 
 def format_of(start: bytes) -> str:
-    """Tell a format by its first bytes; text is taken for CSV, and what is compressed is unknown."""
+    """Tell a format by its first bytes; text is taken for CSV, and what is compressed, or a web page, is unknown."""
     for magic, name in _FORMATS.items():
         if start.startswith(magic):
             return name
     if b"\0" in start or start.startswith(tuple(_COMPRESSIONS)):
         return "unknown"
+    if foreign_files.recognised(start[: foreign_files.START]) == foreign_files.HTML:
+        return "unknown"  # what a server sends in place of a CSV
     json = _JSON.match(start)
     return "csv" if json is None else "json-lines" if json[1] == b"{" else "json"

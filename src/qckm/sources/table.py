@@ -143,6 +143,7 @@ def evenly(starts: Sequence[int], end: int, bytes_each: float, n_bytes: int) -> 
 
 PATH_KEY = "a key of the path"
 _DECIMAL_COMMA = re.compile(r"text such as ' *[+-]?[0-9]*,[0-9]+ *'")
+_THOUSANDS = re.compile(r"text such as ' *[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)? *'")
 
 
 class AllBut(tuple[Any, ...]):
@@ -214,6 +215,13 @@ def _require_numeric(table: Table, columns: list[Column]) -> None:
         numeric = [column.name for column in columns if column.numeric]
         hint = f"Choose columns={numeric[:30]}." if numeric else "There is no column of numbers."
         listed = "; ".join(f"{column.name!r} ({column.kind})" for column in text[:5])
+        grouped = [column for column in text if _THOUSANDS.fullmatch(column.kind)]
+        if grouped and all(column in grouped or not _DECIMAL_COMMA.fullmatch(column.kind) for column in text):
+            raise SourceError(
+                f"{table.label}: expected columns of numbers, got {listed}. If these commas separate thousands, remove "
+                "them; if they are decimal commas, the numbers are read with decimal=','.",
+                about="decimal",
+            )
         if any(_DECIMAL_COMMA.fullmatch(column.kind) for column in text):
             raise SourceError(
                 f"{table.label}: expected columns of numbers, got {listed}. Numbers with a decimal comma are read with "

@@ -74,7 +74,7 @@ def command(
         fitted, seconds = sketch_to_model.fit_sketch(found, clusters, mixture, n_init, seed, console, hints)
     else:
         fitted, seconds = sketch_to_model.decode_sketch(found, clusters, decoder, n_init, seed, console, hints)
-    summaries.remark(found, console)
+    summaries.remark(found, console, earlier=True)
     facts = {
         "rows": found.count,
         "skipped": found.skipped,

@@ -115,6 +115,8 @@ def command(
         names, others = names[1:], names[:1]
     if [*names, *others].count("-") > 1:
         raise click.UsageError("Standard input can be read only once: give - once.")
+    if len(others) == 1 and not blocks:
+        names = _apart(names, others[0], console)
     windows, usual = _read(names, others, operator_file, on_bad, engine, console)
     operator = usual[0].operator
     prepared = None
@@ -163,6 +165,15 @@ def _read(
     elif engine is not None:
         raise click.UsageError("All windows are sketches, there is nothing for an engine to read: leave out --engine.")
     return [found[name] for name in names], [found[name] for name in others]
+
+
+def _apart(names: list[str], other: str, console: Console) -> list[str]:
+    """Return the windows without the one that they are compared with: a pattern of files matches it, too."""
+    kept = [name for name in names if os.path.realpath(name) != os.path.realpath(other)]
+    if not kept or len(kept) == len(names):
+        return names
+    console.say(f"{other} is not compared with itself")
+    return kept
 
 
 def _sum(sketches: list[Sketch], names: list[str]) -> Sketch:

@@ -78,6 +78,7 @@ def command(
             console.say(words)
         remarks = planned.remarks
         operator = planned.operator
+        summaries.warn_of_columns(operator, source, console)
     for words in remarks_in_words(remarks):
         console.warn(words)
     size = sketch_io.write_sketch(operator.empty(), target)
