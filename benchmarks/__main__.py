@@ -18,6 +18,7 @@ QUESTIONS = (
     "octaves",
     "memory",
     "waiting",
+    "decoding",
     "end_to_end",
     "sizes",
 )

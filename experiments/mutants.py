@@ -22,7 +22,7 @@ def main() -> None:
     if RESULTS.exists():
         with RESULTS.open(newline="") as file:
             table = {row["module"]: row for row in csv.DictReader(file) if row["module"] != "all"}
-    for path in sorted(MUTANTS.glob("*/*.py.meta")):
+    for path in sorted(MUTANTS.rglob("*.py.meta")):
         codes = {
             name: code for name, code in json.loads(path.read_text())["exit_code_by_key"].items() if code is not None
         }

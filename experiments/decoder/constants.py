@@ -63,8 +63,21 @@ NUMBERS = {
     ],
     "frequency_count": ["_WITH_ROWS", "_ALONE"],
 }
-# Modules of these are in qckm.decoding, except for:
-PLACES = {"scale": "qckm.planning.scale", "frequency_count": "qckm.operator.frequency_count"}
+# Where these modules are.
+PLACES = {
+    "attempts": "decoding.search",
+    "calibration": "decoding.clouds",
+    "cloud": "decoding.clouds",
+    "density": "decoding.search",
+    "expectation": "decoding.search",
+    "ensemble": "decoding.clouds",
+    "regret": "decoding.verdict",
+    "search": "decoding.search",
+    "sketch_model": "decoding.model",
+    "known_totals": "decoding.clouds",
+    "scale": "planning",
+    "frequency_count": "operator",
+}
 
 
 def main() -> None:
@@ -125,7 +138,7 @@ def _excess(job: tuple[tuple[str, str, float], tuple[str, int, int, float], int]
 
 
 def _place(module: str) -> ModuleType:
-    return importlib.import_module(PLACES.get(module, f"qckm.decoding.{module}"))
+    return importlib.import_module(f"qckm.{PLACES[module]}.{module}")
 
 
 def _set(name: str, old: object, new: object) -> None:
@@ -134,7 +147,7 @@ def _set(name: str, old: object, new: object) -> None:
         place = _place(module)
         if getattr(place, name, None) is old:
             setattr(place, name, new)
-    place = importlib.import_module("qckm.decoding.column_test")
+    place = importlib.import_module("qckm.decoding.search.column_test")
     if hasattr(place, name):
         setattr(place, name, new)
 

@@ -21,8 +21,10 @@ from typing import NamedTuple
 SOURCES = Path(__file__).parents[2] / "src" / "qckm"
 MODULES = [
     *(f"decoding/{name}" for name in (
-        "attempts", "calibration", "cloud", "column_test", "decode", "density", "ensemble", "expectation", "held_out",
-        "known_totals", "matched", "noisy_fit", "regret", "remarks", "search", "sketch_model", "task", "waves",
+        "clouds/calibration", "clouds/cloud", "clouds/ensemble", "clouds/known_totals", "model/mixture",
+        "model/sketch_model", "model/waves", "search/attempts", "search/column_test", "search/density",
+        "search/expectation", "search/noisy_fit", "search/search", "targets/kmeans", "targets/least_regret", "task",
+        "verdict/regret", "verdict/remarks",
     )),
     "planning/scale",
     "operator/frequency_count",
@@ -33,8 +35,8 @@ STEERS = {
     "cloud": ["_STEP"],
     "density": ["MORE_THAN_K", "EVENNESS", "WORTH"],
     "expectation": ["BY_CHANCE", "LEFT_OUT"],
-    "held_out": ["_LEAST_FREEDOM"],
-    "decode": ["TOLERANCE"],
+    "mixture": ["_LEAST_FREEDOM"],
+    "kmeans": ["TOLERANCE"],
     "ensemble": ["WIDER", "WIDEST"],
     "noisy_fit": ["_ALIKE", "_LEVEL"],
     "regret": ["CONCENTRATION", "MOST_REGRET", "UPPER_LIMIT"],
@@ -66,8 +68,8 @@ EFFORT = {
     "noisy_fit": ["_SEARCHES", "_OFTEN"],
     "regret": ["EXCHANGED"],
     "expectation": ["_ROWS", "_MOST_TANGENTS"],
-    "held_out": ["_N_HARMONICS"],
-    "matched": ["PATIENCE"],
+    "mixture": ["_N_HARMONICS"],
+    "least_regret": ["PATIENCE"],
     "search": ["STARTS", "STAGES", "STEPS", "BRIEF", "LONG", "IDLE", "OVERHEAD"],
     "scale": ["_RUNS"],
     "frequency_count": ["_MOST_COMPONENTS"],
@@ -98,7 +100,7 @@ def main() -> None:
 
 def _numbers(module: str) -> Iterator[Number]:
     tree = ast.parse((SOURCES / f"{module}.py").read_text())
-    name = module.split("/")[1]
+    name = module.split("/")[-1]
     for statement in tree.body:
         if isinstance(statement, ast.Assign):
             yield from _named(name, statement)

@@ -22,7 +22,7 @@ from scipy.spatial.distance import cdist
 import qckm
 from paper.arguments import positive
 from paper.runner import RESULTS, Table
-from qckm.decoding.first_harmonic import FirstHarmonicModel
+from qckm.decoding.model.first_harmonic import FirstHarmonicModel
 
 SIGNATURES = ["exponential", "one-bit", "2-bit", "triangle", "modulo"]
 SCALE = 2.0

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from qckm import plots as plots
     from qckm import privacy
     from qckm import sensor as sensor
-    from qckm.decoding.calibration import Calibration, calibrate
-    from qckm.decoding.decode import Clustering, decode
-    from qckm.decoding.selection import ClusterCount, choose_n_clusters
+    from qckm.decoding.clouds.calibration import Calibration, calibrate
+    from qckm.decoding.targets.kmeans import Clustering, decode
+    from qckm.decoding.targets.n_clusters import ClusterCount, choose_n_clusters
     from qckm.drift.compare import compare
     from qckm.drift.drift_result import Drift
     from qckm.drift.explanation import Cause, Explanation
@@ -70,10 +70,10 @@ __all__ = [
 ]
 # Imported when first asked for: decoders, scikit-learn and pyarrow take their time.
 _LATE = {
-    "Calibration": "qckm.decoding.calibration",
+    "Calibration": "qckm.decoding.clouds.calibration",
     "Cause": "qckm.drift.explanation",
-    "ClusterCount": "qckm.decoding.selection",
-    "Clustering": "qckm.decoding.decode",
+    "ClusterCount": "qckm.decoding.targets.n_clusters",
+    "Clustering": "qckm.decoding.targets.kmeans",
     "CompressiveGaussianMixture": "qckm.estimators.gaussian_mixture",
     "CompressiveKMeans": "qckm.estimators.kmeans",
     "Drift": "qckm.drift.drift_result",
@@ -82,11 +82,11 @@ _LATE = {
     "CompressivePCA": "qckm.estimators.pca",
     "Model": "qckm.models",
     "Reference": "qckm.drift.reference_rows",
-    "calibrate": "qckm.decoding.calibration",
-    "choose_n_clusters": "qckm.decoding.selection",
+    "calibrate": "qckm.decoding.clouds.calibration",
+    "choose_n_clusters": "qckm.decoding.targets.n_clusters",
     "compare": "qckm.drift.compare",
     "compare_windows": "qckm.drift.windows",
-    "decode": "qckm.decoding.decode",
+    "decode": "qckm.decoding.targets.kmeans",
     "load_model": "qckm.models",
     "open_source": "qckm.sources.opening",
     "sketch_by": "qckm.sketch.grouping",

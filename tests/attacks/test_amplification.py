@@ -20,7 +20,7 @@ import qckm
 from fuzz import thrift_trees
 from qckm.common import memory
 from qckm.decoding import room
-from qckm.decoding.sketch_model import SketchModel
+from qckm.decoding.model.sketch_model import SketchModel
 from qckm.errors import DecodeError, MessageError
 from qckm.models import FORMAT, Model, load_model, read_model, to_csv, to_json, to_npz, to_parquet
 from qckm.operator.codes import InlineCodes

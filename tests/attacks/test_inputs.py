@@ -16,6 +16,7 @@ import pytest
 
 import qckm
 from qckm.cli import run
+from qckm.common.text import public_name
 from qckm.errors import DecodeError, OperatorError, SourceError
 from qckm.planning.plan import require_rows
 from qckm.sources import remote
@@ -98,7 +99,7 @@ def test_6_a_signature_is_in_no_model_no_report_and_no_message(site, folder, mon
     ],
 )
 def test_6_a_url_is_shown_without_its_secrets(url, shown):
-    assert remote.public_name(url) == shown
+    assert public_name(url) == shown
 
 
 @pytest.mark.parametrize("name", ["endless.csv", "endless-announced.csv"])

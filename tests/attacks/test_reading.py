@@ -22,7 +22,7 @@ from fuzz import thrift_trees
 from qckm.engines.blocks import blocks_of, vectors_of
 from qckm.errors import FileError, QckmError, RowsError, SourceError
 from qckm.models import Model, read_model, to_parquet
-from qckm.planning.sampling import draw_pilot_of
+from qckm.planning.sampling import draw_pilot
 from qckm.sources.opening import open_source
 from qckm.sources.source import Position
 
@@ -233,8 +233,8 @@ def test_17_a_pilot_of_a_compressed_array_reads_it_once(tmp_path, monkeypatch):
     opened, real = [], zipfile.ZipFile.open
     monkeypatch.setattr(zipfile.ZipFile, "open", lambda self, *what: opened.append(1) or real(self, *what))
     source = open_source(tmp_path / "rows.npz")
-    drawn = draw_pilot_of(source, np.random.default_rng(0), 500).rows
-    np.testing.assert_array_equal(drawn, draw_pilot_of(open_source(rows), np.random.default_rng(0), 500).rows)
+    drawn = draw_pilot(source, np.random.default_rng(0), 500).rows
+    np.testing.assert_array_equal(drawn, draw_pilot(open_source(rows), np.random.default_rng(0), 500).rows)
     assert len(opened) == 2  # for its header, and for the rows
 
 
@@ -487,7 +487,7 @@ def test_19_signaling_nans_and_numbers_too_large_are_bad_rows_without_a_warning(
     np.save(tmp_path / "large.npy", large)
     for data in (rows, tmp_path / "t.npy", pa.table({"a": rows[:, 0], "b": rows[:, 1]})):
         assert read(data, dtype="float64").shape == (5, 2)
-        assert draw_pilot_of(open_source(data), np.random.default_rng(0), 9).weights.sum() == 4
+        assert draw_pilot(open_source(data), np.random.default_rng(0), 9).weights.sum() == 4
     for data in (large, tmp_path / "large.npy", pa.table({"a": large[:, 0], "b": large[:, 1]})):
         assert np.isinf(read(data, dtype="float32")).sum() == 1
 

@@ -263,6 +263,14 @@ def test_05_large_scales_survive_a_file(scale):
     assert files.loads(files.dumps(op.empty())).operator.scale == scale
 
 
+def test_05_bounds_around_an_origin_beyond_all_floats_in_grains_are_unknown_in_a_file():
+    op = qckm.SketchOperator.draw(1, 5, scale=1e-100, origin=[3.95e202], random_state=0)
+    assert files.loads(files.dumps(op.empty())) == op.empty()
+    back = files.loads(files.dumps(op.sketch([[3.95e202]])))
+    assert np.isnan(back.bounds).all()
+    assert files.dumps(back) == files.dumps(op.sketch([[3.95e202]]))
+
+
 def test_05_large_sums_of_real_weights_survive_a_file():
     op = qckm.SketchOperator.draw(1, 8, scale=1.0, random_state=0)
     check_readable(op.sketch([[0.0], [1.0]], [1e30, 0.5]))
@@ -352,7 +360,7 @@ def test_07_operators_of_unlike_octaves_are_not_equal():
 
 def test_08_explained_is_said_of_the_very_centroids_that_are_returned():
     """Not of a richer density from which they were taken, whether they come from rows or from the sketch alone."""
-    from qckm.decoding.held_out import Density, predict
+    from qckm.decoding.model.mixture import Density, predict
 
     rng = np.random.default_rng(0)
     X = rng.exponential(size=(4000, 2)) + 5 * rng.integers(0, 2, size=(4000, 1))  # no Gaussians

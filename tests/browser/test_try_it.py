@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from qckm import sensor
-from qckm.decoding.first_harmonic import FirstHarmonicModel
+from qckm.decoding.model.first_harmonic import FirstHarmonicModel
 from qckm.sensor import signed, wire
 from try_it_page import SITE, build
 

@@ -8,8 +8,8 @@ OUTPUTS = ("--report", "c.html", "--plot", "c.svg", "--sketch", "s.qckm")
 @pytest.fixture(autouse=True)
 def in_a_hurry(monkeypatch):
     """Too few clusters are searched for in vain, for seconds: a tenth of that will do."""
-    monkeypatch.setattr("qckm.decoding.attempts.EFFORT", 1e6)
-    monkeypatch.setattr("qckm.decoding.matched.PATIENCE", 1e7)
+    monkeypatch.setattr("qckm.decoding.search.attempts.EFFORT", 1e6)
+    monkeypatch.setattr("qckm.decoding.targets.least_regret.PATIENCE", 1e7)
 
 
 def test_three_clusters_are_found_in_data_and_in_their_sketch(folder, qckm_):

@@ -21,8 +21,8 @@ def hard(folder, qckm_):
 
 def test_lines_say_what_is_done(hard, qckm_, monkeypatch):
     monkeypatch.setattr(progress, "_SECONDS_A_LINE", 0.0)
-    monkeypatch.setattr("qckm.decoding.attempts.EFFORT", 1e6)
-    monkeypatch.setattr("qckm.decoding.matched.PATIENCE", 1e7)
+    monkeypatch.setattr("qckm.decoding.search.attempts.EFFORT", 1e6)
+    monkeypatch.setattr("qckm.decoding.targets.least_regret.PATIENCE", 1e7)
     _, _, err = qckm_("decode", "hard.qckm", "-k", 3, "-o", "m.json")
     assert "decoding: searching, " in err
     assert "decoding: clustering, " in err

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from qckm.clustering import c_kmeans, numpy_kmeans
+from qckm.clustering import numpy_kmeans, weighted_kmeans
 from qckm.clustering.weighted_kmeans import ITERATIONS, kmeans
 
 CASES = 24
@@ -40,14 +40,14 @@ class Case:
 @pytest.mark.parametrize("seed", range(CASES))
 def test_starts_are_those_of_numpy(core, seed):
     case = Case(seed)
-    np.testing.assert_array_equal(case.choose(c_kmeans), case.choose(numpy_kmeans))
+    np.testing.assert_array_equal(case.choose(weighted_kmeans), case.choose(numpy_kmeans))
 
 
 @pytest.mark.parametrize("seed", range(CASES))
 def test_runs_are_those_of_numpy(core, seed):
     case = Case(seed)
     centers = case.rows[case.rng.integers(0, len(case.rows), case.K)]  # some of them twice: clusters without rows
-    ours, twin = case.run(c_kmeans, centers), case.run(numpy_kmeans, centers)
+    ours, twin = case.run(weighted_kmeans, centers), case.run(numpy_kmeans, centers)
     np.testing.assert_allclose(ours.centers, twin.centers, rtol=1e-8, atol=1e-9)
     np.testing.assert_array_equal(ours.labels, twin.labels)
     assert ours.inertia == pytest.approx(twin.inertia, rel=1e-8, abs=1e-12)

@@ -38,7 +38,7 @@ def test_every_error_and_warning_is_explained(kind):
     assert f"`{kind.__name__}`" in PAGE
 
 
-@pytest.mark.parametrize("module, everywhere", [("remarks", True)])
+@pytest.mark.parametrize("module, everywhere", [("verdict/remarks", True)])
 def test_every_remark_is_explained(module, everywhere):
     said = list(sentences(module, everywhere))
     assert len(said) >= 4

@@ -10,6 +10,7 @@ import pytest
 
 import qckm
 from qckm.errors import RowsError, SourceError
+from qckm.estimators.rows import ArrayRows
 from qckm.planning.sampling import draw_pilot
 from qckm.sketch import files
 
@@ -118,9 +119,9 @@ def test_fit_draws_the_pilot_across_partitions(dask_client, frame):
 
 
 def test_the_pilot_is_that_of_an_array_in_whatever_partitions(dask_client, rows, frame):
-    expected = draw_pilot(rows, None, np.random.default_rng(0), 500)
+    expected = draw_pilot(ArrayRows(rows, None, None), np.random.default_rng(0), 500)
     for held in (array_of(rows, 1), array_of(rows, 2), frame_of(frame, 3), bag_of(rows, 4)):
-        found = open_partitions(held).pilot(np.random.default_rng(0), 500)
+        found = draw_pilot(open_partitions(held), np.random.default_rng(0), 500)
         np.testing.assert_array_equal(found.rows, expected.rows)
         np.testing.assert_array_equal(found.weights, expected.weights)
 
@@ -133,7 +134,7 @@ def test_the_pilot_does_not_compute_all_partitions(dask_client, tmp_path):
         return block
 
     X = da.from_array(np.random.default_rng(0).normal(size=(2000, 2)), chunks=(10, 2)).map_blocks(read, dtype=float)
-    pilot = open_partitions(X).pilot(np.random.default_rng(0))
+    pilot = draw_pilot(open_partitions(X), np.random.default_rng(0))
     assert len(pilot.rows) == 32 * 10
     assert len(os.listdir(folder)) == 32
 

@@ -20,7 +20,7 @@ from qckm.engines import files as engine_files
 from qckm.engines.files import FileRows
 from qckm.engines.row_jobs import SketchJob
 from qckm.errors import RowsError, SourceError
-from qckm.planning.sampling import draw_pilot_of
+from qckm.planning.sampling import draw_pilot
 from qckm.sketch import files, group_tables
 from qckm.sources.opening import open_source
 
@@ -95,10 +95,10 @@ def test_a_quote_far_into_a_text_makes_it_one_piece(cluster, folder, rows):
 
 
 def test_the_pilot_is_that_of_one_process(cluster, folder):
-    here = draw_pilot_of(open_source("*.parquet", columns=NAMES), np.random.default_rng(3), 500)
-    there = opened(cluster, "*.parquet", usual=NAMES).pilot(np.random.default_rng(3), 500)
+    here = draw_pilot(open_source("*.parquet", columns=NAMES), np.random.default_rng(3), 500)
+    there = draw_pilot(opened(cluster, "*.parquet", usual=NAMES), np.random.default_rng(3), 500)
     np.testing.assert_array_equal(there.rows, here.rows)
-    elsewhere = opened(cluster, f"file://{folder}/*.parquet", usual=NAMES).pilot(np.random.default_rng(3), 500)
+    elsewhere = draw_pilot(opened(cluster, f"file://{folder}/*.parquet", usual=NAMES), np.random.default_rng(3), 500)
     np.testing.assert_array_equal(elsewhere.rows, here.rows)  # of few tasks, all are looked into
 
 
@@ -172,7 +172,7 @@ class TestCommandLine:
         assert alone["centers"] == there["centers"]
         assert alone["n_inputs"] == there["n_inputs"] == 3
         alone, there = self.both(["choose-k", "*.parquet", "-k", "2-4", "-c", "a,b,c"], cluster.name, capfd)
-        assert (alone["n_clusters"], alone["misfits"]) == (there["n_clusters"], there["misfits"])
+        assert (alone["n_clusters"], alone["variance_explained"]) == (there["n_clusters"], there["variance_explained"])
 
     def test_sketch_and_drift(self, cluster, folder, operator, expected, capfd):
         operator.empty().save("operator.qckm")

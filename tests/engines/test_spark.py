@@ -9,6 +9,7 @@ import pytest
 
 import qckm
 from qckm.errors import RowsError, SourceError
+from qckm.planning.sampling import draw_pilot
 from qckm.sketch import files
 
 from .conftest import NAMES, cuts
@@ -105,7 +106,7 @@ def test_the_pilot_looks_into_some_partitions_only(spark, tmp_path, monkeypatch)
 
     monkeypatch.setattr(row_jobs, "SAMPLED_PARTS", 3)
     many = spark.range(0, 600, 1, 6).select(F.col("id").cast("double"))
-    pilot = SparkPartitions(many.mapInArrow(read, many.schema)).pilot(np.random.default_rng(0))
+    pilot = draw_pilot(SparkPartitions(many.mapInArrow(read, many.schema)), np.random.default_rng(0))
     assert sorted(os.listdir(folder)) in (["0", "2", "4"], ["1", "3", "5"])
     assert len(pilot.rows) == 300
 

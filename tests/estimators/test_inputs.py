@@ -74,6 +74,40 @@ def test_every_container_may_come_as_a_batch(containers, kind):
         assert stream._sample.pilot().weights.sum() == 800, name
 
 
+@pytest.mark.parametrize("kind", ESTIMATORS)
+@pytest.mark.parametrize("name", ["pandas", "polars", "arrow", "batch"])
+def test_a_fitted_estimator_knows_its_columns_in_a_frame(containers, kind, name):
+    """As an operator and a model do, and as it does itself where rows are read in batches."""
+    frame, plain = containers[name], kind(1, random_state=0).fit(ROWS)
+    found = kind(1, random_state=0).fit(frame, columns=["a", "b"])
+    for verb in ("predict", "transform", "score_samples"):
+        if hasattr(found, verb):
+            np.testing.assert_array_equal(getattr(found, verb)(frame), getattr(plain, verb)(ROWS))
+    assert found.partial_fit(frame).sketch_.count == 1200
+    decoded = kind(1, random_state=0).fit_sketch(OP.sketch(ROWS), rows=frame)
+    assert decoded.objective_ == kind(1, random_state=0).fit_sketch(OP.sketch(ROWS), rows=ROWS).objective_
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"kind": qckm.CompressiveKMeans},
+        {"kind": qckm.CompressiveKMeans, "compute_labels": False},
+        {"kind": qckm.CompressiveGaussianMixture},
+    ],
+)
+def test_fit_predict_takes_what_fit_takes(how, tmp_path):
+    kind, more = how["kind"], {name: value for name, value in how.items() if name != "kind"}
+    broken = np.insert(np.column_stack([ROWS[:, 1], np.zeros(600), ROWS[:, 0]]), [3, 500], np.nan, axis=0)
+    expected = kind(3, random_state=0).fit(ROWS).predict(ROWS)
+    labels = kind(3, random_state=0, **more).fit_predict(broken, columns=[2, 0], on_bad="skip")
+    assert np.flatnonzero(labels < 0).tolist() == [3, 501]
+    np.testing.assert_array_equal(labels[labels >= 0], expected)
+    np.save(tmp_path / "rows.npy", ROWS)
+    with pytest.raises(RowsError, match=r"qckm\.open_source"):
+        kind(3, random_state=0, **more).fit_predict(tmp_path / "rows.npy")
+
+
 def test_a_reader_is_used_up_and_read_once():
     assert OP.sketch(TABLE.to_reader()).count == 600
     assert qckm.CompressiveKMeans(3, random_state=0).fit(TABLE.to_reader(), columns=["a", "b"]).sketch_.count == 600

@@ -18,4 +18,4 @@ done
 build build/sanitized address,undefined
 # Python is not built with the sanitizer, so its library is loaded first; Python leaves memory to the system when it ends.
 ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$(gcc -print-file-name=libasan.so) QCKM_CORE=$PWD/build/sanitized/qckm_core.so \
-    "$bin/python" -m pytest -q -n 2 -p no:cacheprovider tests/kernels tests/decoding/test_loops.py tests/clustering
+    "$bin/python" -m pytest -q -n 2 -p no:cacheprovider tests/kernels tests/decoding/model/test_loops.py tests/clustering

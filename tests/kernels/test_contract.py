@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm.clustering import c_kmeans
-from qckm.decoding import c_loops
+from qckm.clustering import weighted_kmeans
+from qckm.decoding.model import c_loops
 from qckm.kernels import algebra, calling, library, signs, values
 from qckm.kernels.library import REFUSED, RowsAt, Totals
 from qckm.planning import row_keys
@@ -51,7 +51,7 @@ def structures_in_c():
 
 
 def structures_in_python():
-    modules = (c_loops, c_kmeans, signs, values, algebra, calling, row_keys)
+    modules = (c_loops, weighted_kmeans, signs, values, algebra, calling, row_keys)
     decoder = [kind for module in modules for kind in vars(module).values() if is_structure(kind)]
     return library.STRUCTURES | {calling.c_name(kind): kind for kind in decoder}
 
@@ -171,9 +171,9 @@ def test_candidates_that_have_no_room_are_refused(trials, n_clusters, refused):
     uniforms = np.full(1 + 65, 0.5)
     if refused:
         with pytest.raises(qckm.errors.QckmError, match="a fault of qckm's"):
-            c_kmeans.plus_plus(rows, weights, n_clusters, trials, uniforms)
+            weighted_kmeans.plus_plus(rows, weights, n_clusters, trials, uniforms)
     else:
-        assert len(c_kmeans.plus_plus(rows, weights, n_clusters, trials, uniforms)) == n_clusters
+        assert len(weighted_kmeans.plus_plus(rows, weights, n_clusters, trials, uniforms)) == n_clusters
 
 
 @needs_core

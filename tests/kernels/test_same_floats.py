@@ -9,11 +9,11 @@ import hashlib
 import numpy as np
 import pytest
 
-from qckm.clustering import c_kmeans
+from qckm.clustering import weighted_kmeans
 from qckm.clustering.nearest import nearest
-from qckm.decoding import c_loops
-from qckm.decoding.loops import Rules
-from qckm.decoding.waves import Waves
+from qckm.decoding.model import c_loops
+from qckm.decoding.model.loops import Rules
+from qckm.decoding.model.waves import Waves
 from qckm.kernels import algebra
 from qckm.kernels.values import Values
 
@@ -67,8 +67,8 @@ def fitted(case):
 
 def clustered(case):
     K = min(20, len(case.rows))
-    begun = c_kmeans.plus_plus(case.rows, case.heavy, K, 5, case.rng.random(1 + 5 * K))
-    return begun, *c_kmeans.lloyd(case.rows, case.heavy, case.rows[begun], 0.0, 50)
+    begun = weighted_kmeans.plus_plus(case.rows, case.heavy, K, 5, case.rng.random(1 + 5 * K))
+    return begun, *weighted_kmeans.lloyd(case.rows, case.heavy, case.rows[begun], 0.0, 50)
 
 
 def multiplied(case):

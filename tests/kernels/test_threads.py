@@ -9,10 +9,10 @@ import time
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import qckm
-from qckm.kernels.threads import count_threads, share
+from qckm.kernels.threads import count_threads, one_thread, share
 
 
 @pytest.fixture
@@ -33,6 +33,15 @@ def test_omp_num_threads_limits_the_default(variable, expected, cores, monkeypat
     monkeypatch.setenv("OMP_NUM_THREADS", variable)
     assert count_threads(None) == expected
     assert count_threads(4) == 4
+
+
+def test_our_own_threads_are_as_many_where_blas_has_one():
+    before = count_threads(None)
+    with one_thread():
+        assert {library["num_threads"] for library in threadpool_info()} == {1}
+        assert count_threads(None) == before
+    with threadpool_limits(1), one_thread():
+        assert count_threads(None) == 1
 
 
 def test_threadpoolctl_limits_the_default():

@@ -5,7 +5,7 @@ import pytest
 
 import qckm
 from qckm.planning.column_checks import identifiers_in_rows, identifiers_in_sketch
-from qckm.planning.sampling import draw_pilot_of
+from qckm.planning.sampling import draw_pilot
 from qckm.sources.opening import open_source
 
 
@@ -54,7 +54,7 @@ def test_a_few_whole_numbers_are_no_surprise():
 
 def test_a_pilot_of_many_rows_tells_as_well(rng):
     rows = np.column_stack([np.arange(200_000), rng.integers(0, 10**9, 200_000)]).astype(float)
-    pilot = draw_pilot_of(open_source(rows), rng)
+    pilot = draw_pilot(open_source(rows), rng)
     assert len(pilot.rows) < 10_000
     assert list(identifiers_in_rows(pilot.rows, pilot.weights, ["number", "other"])) == ["number"]
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from qckm.errors import RowsError
+from qckm.estimators.rows import ArrayRows
 from qckm.kernels import library
 from qckm.planning.pilot import pilot_of
 from qckm.planning.row_keys import (
@@ -22,7 +23,7 @@ from qckm.planning.row_keys import (
     squares_of,
 )
 from qckm.planning.row_sample import RowSample
-from qckm.planning.sampling import draw_pilot, draw_pilot_of, sample_by_leverage
+from qckm.planning.sampling import draw_pilot, sample_by_leverage
 from qckm.sources.opening import open_source
 
 
@@ -78,12 +79,12 @@ def test_a_pilot_is_the_same_of_arrays_and_files_in_any_type(tmp_path, mixed_row
     rows = mixed_rows.astype(np.float32)
     pq.write_table(pa.table({"x": rows[:, 0], "y": rows[:, 1]}), tmp_path / "t.parquet", row_group_size=700)
     np.savetxt(tmp_path / "t.csv", rows.astype(float), header="x,y", comments="", delimiter=",", fmt="%.17g")
-    expected = draw_pilot(rows.astype(np.float64), None, np.random.default_rng(0), 500)
+    expected = draw_pilot(ArrayRows(rows.astype(np.float64), None, None), np.random.default_rng(0), 500)
     others = [
-        draw_pilot(rows[::-1], None, np.random.default_rng(0), 500),
-        draw_pilot_of(open_source(rows), np.random.default_rng(0), 500),
-        draw_pilot_of(open_source(tmp_path / "t.parquet"), np.random.default_rng(0), 500),
-        draw_pilot_of(open_source(tmp_path / "t.csv"), np.random.default_rng(0), 500),
+        draw_pilot(ArrayRows(rows[::-1], None, None), np.random.default_rng(0), 500),
+        draw_pilot(open_source(rows), np.random.default_rng(0), 500),
+        draw_pilot(open_source(tmp_path / "t.parquet"), np.random.default_rng(0), 500),
+        draw_pilot(open_source(tmp_path / "t.csv"), np.random.default_rng(0), 500),
     ]
     for other in others:
         np.testing.assert_array_equal(other.rows, expected.rows)

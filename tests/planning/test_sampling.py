@@ -6,9 +6,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from qckm.errors import RowsError
+from qckm.estimators.rows import ArrayRows
 from qckm.planning import sampling
 from qckm.planning.plan import Plan, draw_operator
-from qckm.planning.sampling import draw_pilot, draw_pilot_of
+from qckm.planning.sampling import draw_pilot
 from qckm.sources.opening import open_source
 from qckm.sources.source import Position
 
@@ -22,19 +23,19 @@ def test_large_sorted_files_are_looked_into_from_beginning_to_end(tmp_path, monk
     for part in range(4):
         write(tmp_path / f"{part}.parquet", np.arange(20_000) + 20_000 * part, 1000)
     source = open_source(tmp_path)
-    found = draw_pilot_of(source, np.random.default_rng(0), 500)
+    found = draw_pilot(source, np.random.default_rng(0), 500)
     assert len(found.rows) == 500
     assert found.weights.sum() == pytest.approx(80_000, rel=0.1)
     counts, _ = np.histogram(found.rows[:, 0], 8, (0, 80_000))
     assert counts.min() > 30
     assert len(np.unique(found.rows[:, 0] // 1000)) == 32  # row groups
-    np.testing.assert_array_equal(found.rows, draw_pilot_of(source, np.random.default_rng(0), 500).rows)
+    np.testing.assert_array_equal(found.rows, draw_pilot(source, np.random.default_rng(0), 500).rows)
 
 
 def test_a_large_array_is_looked_at_in_places(monkeypatch):
     monkeypatch.setattr(sampling, "LOOKED_AT", 1 << 16)
     rows = np.arange(100_000.0)[:, np.newaxis]
-    found = draw_pilot(rows, np.where(rows[:, 0] < 50_000, 3, 0), np.random.default_rng(0), 500)
+    found = draw_pilot(ArrayRows(rows, np.where(rows[:, 0] < 50_000, 3, 0), None), np.random.default_rng(0), 500)
     counts, _ = np.histogram(found.rows[:, 0], 5, (0, 50_000))
     assert counts.min() > 60
 
@@ -42,16 +43,16 @@ def test_a_large_array_is_looked_at_in_places(monkeypatch):
 @pytest.mark.parametrize("size", [10, 5000])
 def test_a_csv_is_read_through(tmp_path, size):
     np.savetxt(tmp_path / "t.csv", np.arange(2000.0).reshape(1000, 2), header="a,b", comments="", delimiter=",")
-    rows = draw_pilot_of(open_source(tmp_path / "t.csv"), np.random.default_rng(0), size).rows
+    rows = draw_pilot(open_source(tmp_path / "t.csv"), np.random.default_rng(0), size).rows
     assert len(rows) == min(size, 1000)
     assert rows[:, 0].max() > 1000
 
 
 def test_bad_rows_are_not_in_the_pilot():
     rows = np.array([[np.nan, 1.0], [2.0, 3.0], [np.inf, 0.0]])
-    assert draw_pilot_of(open_source(rows), np.random.default_rng(0), 10).rows.tolist() == [[2.0, 3.0]]
+    assert draw_pilot(open_source(rows), np.random.default_rng(0), 10).rows.tolist() == [[2.0, 3.0]]
     with pytest.raises(RowsError, match="found none"):
-        draw_pilot_of(open_source(rows[:1]), np.random.default_rng(0), 10)
+        draw_pilot(open_source(rows[:1]), np.random.default_rng(0), 10)
 
 
 def test_standardising_is_in_the_operator():

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from qckm.estimators.rows import ArrayRows
 from qckm.operator import signatures
 from qckm.planning.pilot import PILOT_ROWS
 from qckm.planning.sampling import draw_pilot
@@ -11,7 +12,7 @@ ONE_BIT, EXPONENTIAL = signatures.get("one-bit"), signatures.get("exponential")
 
 def settings(X, weights=None, n_clusters=4, seed=0):
     rng = np.random.default_rng(seed)
-    return choose_settings(draw_pilot(np.asarray(X), weights, rng), n_clusters, rng)
+    return choose_settings(draw_pilot(ArrayRows(np.asarray(X), weights, None), rng), n_clusters, rng)
 
 
 @pytest.fixture
@@ -85,12 +86,12 @@ def test_a_pilot_has_its_own_centroids(rng):
 
 def test_a_large_pilot_follows_the_weights(rng):
     X = np.arange(20_000.0)[:, None]
-    pilot = draw_pilot(X, np.where(X[:, 0] < 1000, 100.0, 1.0), rng)
+    pilot = draw_pilot(ArrayRows(X, np.where(X[:, 0] < 1000, 100.0, 1.0), None), rng)
     assert len(pilot.rows) == PILOT_ROWS
     heavy = pilot.rows[:, 0] < 1000
     assert heavy.sum() == 1000
     assert pilot.weights[~heavy].sum() == pytest.approx(19_000, rel=0.1)  # six standard deviations of 4000 draws
-    assert len(draw_pilot(X, None, rng).rows) == PILOT_ROWS
+    assert len(draw_pilot(ArrayRows(X, None, None), rng).rows) == PILOT_ROWS
 
 
 @pytest.mark.parametrize("X", [np.zeros((5, 2)), np.full((5, 2), -1e9), [[3.0, 4.0]], [[0.0, 0.0], [1.0, 1.0]] * 3])

@@ -17,9 +17,9 @@ from qckm.collector import checking, message_sums, parts, schema, senders
 from qckm.collector.database import Database, require_store
 from qckm.collector.message_sums import Withdrawal
 from qckm.collector.windows import Asked, show_time
+from qckm.common.text import public_name
 from qckm.errors import CollectorError
 from qckm.sensor.signed import KEY_BYTES
-from qckm.sources.remote import public_name
 
 DEFAULT_STORE = "collector"
 store_option = click.option(

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import click
 
 from qckm.common.atomic import naming
-from qckm.common.text import visible
+from qckm.common.text import public_name, visible
 
 
 def say(words: str) -> None:
@@ -89,8 +89,6 @@ def typed() -> list[str]:
 
 def command_again() -> str:
     """Return the command that does the same once more, without the secrets of URLs."""
-    from qckm.sources.remote import public_name  # likewise
-
     return shlex.join(["qckm", *(public_name(word) for word in typed() if word != "--resume")])
 
 

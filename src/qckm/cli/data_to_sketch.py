@@ -18,8 +18,8 @@ from qckm.cli.sketch_io import load_operator
 from qckm.cli.stopping import saving
 from qckm.cli.summaries import data_bytes, operator_facts, say_of_size
 from qckm.common import atomic
-from qckm.decoding.decode import Hints
 from qckm.decoding.room import require_room
+from qckm.decoding.targets.kmeans import Hints
 from qckm.errors import CheckpointError, QckmError
 from qckm.kernels.placement import computing_on
 from qckm.planning.plan import PilotedRows, Plan, Planned, draw_operator, plan_decoding, require_rows, sampled

@@ -16,7 +16,7 @@ from qckm.common.foreign_files import each_once
 from qckm.errors import OperatorError, RowsError, SourceError
 from qckm.operator.arguments import as_ranges
 from qckm.planning.pilot import Pilot
-from qckm.planning.sampling import draw_pilot_of
+from qckm.planning.sampling import draw_pilot
 from qckm.sketch import SketchOperator
 from qckm.sources.opening import open_source
 from qckm.sources.rows import OnBad
@@ -69,7 +69,7 @@ def read_some(
 ) -> Pilot:
     """Read the rows of a file, or as many, drawn from all of them, as a decoder needs; equal ones come once."""
     source = open_sample(path, operator, console, on_bad)
-    pilot = draw_pilot_of(source, np.random.default_rng(seed), most)
+    pilot = draw_pilot(source, np.random.default_rng(seed), most)
     source.say_skipped(console)
     return pilot
 

@@ -14,11 +14,11 @@ from qckm.cli.outputs import updating, write_bytes
 from qckm.cli.summaries import summary
 from qckm.common import foreign_files
 from qckm.common.arrays import sha256
+from qckm.common.text import public_name
 from qckm.errors import QckmError
 from qckm.models import Model, read_model
 from qckm.sketch import Sketch, SketchOperator, files
 from qckm.sketch.sections import MAGIC, VERSION
-from qckm.sources.remote import public_name
 
 parts_option = click.option(
     "--parts/--no-parts",

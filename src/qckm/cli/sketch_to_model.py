@@ -16,8 +16,8 @@ from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.outputs import write_bytes
 from qckm.cli.summaries import columns_in_words, counted
 from qckm.common.text import excess_in_words, format_duration
-from qckm.decoding.decode import CUT_SHORT, DECODERS, POOR_FIT, Clustering, Hints, decode_hinted
-from qckm.decoding.mixture import POOR_MIXTURE, CovarianceType, FittedMixture, fit_mixture
+from qckm.decoding.targets.gaussian_mixture import POOR_MIXTURE, CovarianceType, FittedMixture, fit_mixture
+from qckm.decoding.targets.kmeans import CUT_SHORT, DECODERS, POOR_FIT, Clustering, Hints, decode_hinted
 from qckm.errors import PoorFitWarning, RemarkWarning
 from qckm.models import Model, to_csv, to_json, writer_for
 from qckm.planning.column_checks import names_of

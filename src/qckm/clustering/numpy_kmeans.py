@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
-from qckm.clustering.weighted_kmeans import Run
 from qckm.common.arrays import Floats
 
 _BLOCK = 1 << 22  # distances that are held at a time
+
+
+class Run(NamedTuple):
+    """Centroids (K, n), the label of each row (P,), and the weighted sum of squared distances."""
+
+    centers: Floats
+    labels: npt.NDArray[np.int32]
+    inertia: float
 
 
 def plus_plus(rows: Floats, weights: Floats, n_clusters: int, trials: int, uniforms: Floats) -> npt.NDArray[np.int64]:

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from qckm.common.atomic import write_atomically
+from qckm.common.text import public_name
 from qckm.errors import CollectorError
-from qckm.sources.remote import public_name
 
 TOKEN = "QCKM_TOKEN"
 _SECONDS = 60

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 # They join letters and emoji, and change nothing but the two characters they stand between.
 _JOINERS = "\u200c\u200d"
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://.")
 # Of a list, in words.
 _MOST_SHOWN = 12
 
@@ -86,6 +87,33 @@ def facts_as_html(title: str, facts: Mapping[str, object]) -> str:
         for name, value in facts.items()
     )
     return f"<table><caption>{escape(title)}</caption>{lines}</table>"
+
+
+def is_url(path: str) -> bool:
+    """Whether a path is that of a file elsewhere.
+
+    Examples
+    --------
+    >>> is_url("s3://bucket/rows.parquet"), is_url("rows.parquet"), is_url("C://rows.csv")
+    (True, False, False)
+    """
+    return _URL.match(path) is not None
+
+
+def public_name(url: str) -> str:
+    """Return what a URL may be called in messages, models and reports: no user, no query, in which a signature may be.
+
+    Examples
+    --------
+    >>> public_name("https://me:secret@host:80/a/rows.csv?X-Amz-Signature=ab12#x"), public_name("rows.csv?")
+    ('https://host:80/a/rows.csv', 'rows.csv?')
+    """
+    if not is_url(url):
+        return url
+    scheme, _, rest = url.partition("://")
+    place = re.split(r"[?#]", rest, maxsplit=1)[0]
+    host, slash, path = place.partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
 
 
 def shortened(text: str, longest: int) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.decoding.contributions import measure
+from qckm.decoding.clouds.contributions import measure
 from qckm.drift.clouds import LabelledCloud
 from qckm.drift.whitening import Whitening
 from qckm.operator.signatures import Signature

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.decoding.cloud import Cloud
-from qckm.decoding.contributions import Singles, measure
-from qckm.decoding.decode import Clustering
+from qckm.decoding.clouds.cloud import Cloud
+from qckm.decoding.clouds.contributions import Singles, measure
+from qckm.decoding.targets.kmeans import Clustering
 from qckm.sketch import Sketch
 
 # Half of them weigh measurements, half tell errors.

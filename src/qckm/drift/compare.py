@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from qckm.decoding.decode import require_sketch
+from qckm.decoding.targets.kmeans import require_sketch
 from qckm.drift.block_exchange import exchange_blocks
 from qckm.drift.drift_result import Drift, StatisticName
 from qckm.drift.effect import effect_of

@@ -3,7 +3,7 @@
 Clusters explain the difference d of two sketches. If cluster k gains a share ε of the rows, d = ε(A_k − z), where A_k
 is the mean contribution of its rows and z that of all; if it moves by δ, d = α_k·ω·δ times the mean slope of the
 signature over its rows; rows of a new cluster add ε(A(c) − z) at some place c. All this is read off a cloud of points
-that reproduces the first sketch: rows of the reference, or points drawn from the clusters (decoding/cloud.py).
+that reproduces the first sketch: rows of the reference, or points drawn from the clusters (decoding/clouds/cloud.py).
 
 Changes are added one at a time, the one that is least likely by chance first, until the next could be chance. What is
 least likely is measured with the covariance of the contributions: from half of the cloud to weigh measurements, from
@@ -19,13 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.common.blas import one_thread
-from qckm.decoding.decode import Clustering, decode
+from qckm.decoding.targets.kmeans import Clustering, decode
 from qckm.drift.changes import Changes, Option
 from qckm.drift.clouds import LabelledCloud, labelled_cloud
 from qckm.drift.reference_rows import Reference
 from qckm.drift.witness import Witness
 from qckm.errors import DecodeError
+from qckm.kernels.threads import one_thread
 from qckm.models import Model
 from qckm.operator.arguments import as_count
 from qckm.sketch import Sketch

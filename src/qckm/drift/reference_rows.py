@@ -24,11 +24,11 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.common.blas import one_thread
-from qckm.decoding.calibration import as_sample
-from qckm.decoding.contributions import Singles, measure
+from qckm.decoding.clouds.calibration import as_sample
+from qckm.decoding.clouds.contributions import Singles, measure
 from qckm.drift.whitening import Whitening
 from qckm.errors import RowsError
+from qckm.kernels.threads import one_thread
 from qckm.sketch import Sketch, SketchOperator
 
 LEAST_ROWS = 2000

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.contributions import Singles
+from qckm.decoding.clouds.contributions import Singles
 
 # ρ, as a share of the greatest eigenvalue of C. From a third of it to three times as much, levels and power of the
 # whitened test were the same to a standard error (200 pairs, seeds from 1000; `python -m drift ridge` measures it).

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.contributions import measure
-from qckm.decoding.held_out import Density, predict
-from qckm.decoding.sketch_model import SketchModel
+from qckm.decoding.clouds.contributions import measure
+from qckm.decoding.model.mixture import Density, predict
+from qckm.decoding.model.sketch_model import SketchModel
 from qckm.drift.changes import Changes
 from qckm.drift.clouds import LabelledCloud
 from qckm.drift.whitening import Whitening
@@ -67,8 +67,8 @@ class Witness:
 
     def _climbed(self, weighed: Floats, rng: np.random.Generator) -> Floats:
         """Return places (L, n) whose atoms correlate with a weighed difference (M,)."""
-        from qckm.decoding.fitting import Problem
-        from qckm.decoding.search import Search
+        from qckm.decoding.fit.clusters import Problem
+        from qckm.decoding.search.search import Search
 
         model, (lower, upper) = self.model, self.sketch.coded_bounds
         problem = Problem(model.waves, model.to_points(lower), model.to_points(upper))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.first_harmonic import FirstHarmonicModel
+from qckm.decoding.model.first_harmonic import FirstHarmonicModel
 from qckm.drift.drift_result import Drift
 from qckm.errors import QckmError
 

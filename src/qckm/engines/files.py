@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from qckm.common.text import is_url, public_name
 from qckm.engines.clusters import Cluster, dump_task
 from qckm.engines.group_job import GroupJob
 from qckm.engines.jobs import Job
@@ -18,9 +19,9 @@ from qckm.errors import SourceError, SplitError
 from qckm.planning.row_sample import RowSample
 from qckm.planning.sampling import sample_of
 from qckm.sketch import SketchOperator
-from qckm.sources.opening import DATA, open_source, open_table
+from qckm.sources.opening import open_source, open_table
 from qckm.sources.pieces import Piece, packed, pieces_of, pieces_of_url
-from qckm.sources.remote import fetched, is_url, public_name
+from qckm.sources.remote import fetched
 from qckm.sources.rows import OnBad
 from qckm.sources.source import Source
 from qckm.sources.table import AllBut, select
@@ -73,7 +74,7 @@ class FileRows(Partitions):
             self.selection, named = self.source.selection, self.source.tables[0].named
         self._remote = [found for url in urls for found in pieces_of_url(url)]
         if not here:
-            with fetched(self._remote[0][0].path, DATA) as ((label, place),):
+            with fetched(self._remote[0][0].path) as ((label, place),):
                 table = open_table(place, text, label)
                 self.selection, named = select([table], columns, usual, dtype), table.named
         self.n_features = len(self.selection.names)

@@ -14,8 +14,7 @@ from qckm.kernels.cuda.device_arrays import as_device_array, as_floats
 from qckm.kernels.cuda.row_kernels import count_bits_on_gpu, nearest_on_gpu
 from qckm.kernels.placement import is_on_gpu
 from qckm.models import Model
-from qckm.planning.pilot import PILOT_ROWS, Pilot
-from qckm.planning.row_sample import RowSample, seed_of
+from qckm.planning.row_sample import RowSample
 from qckm.planning.sampling import LOOKED_AT_A_ROW
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sketch.column_sums import ColumnSums
@@ -80,22 +79,19 @@ class GpuRows:
         return self.sketch(operator, on_bad), self.sample(empty, np.random.default_rng(empty.seed))
 
     def sample(self, empty: RowSample, rng: np.random.Generator) -> RowSample:
-        """Sample the rows: of all of them, or of 16 times as many as are asked for, drawn at random."""
+        """Sample the rows: of all of them, or of 16 times as many as are asked for, drawn at random.
+
+        If none of them is finite, the first is named.
+        """
         count, most = len(self.array), LOOKED_AT_A_ROW * empty.size
         chosen = np.arange(count) if count <= most else np.sort(rng.choice(count, most, replace=False))
         with self.array.device:
             rows = as_floats(self.array[cupy().asarray(chosen)], self._number).get()
         weights = None if self._weights is None else self._weights[chosen]
         found = empty.added(rows, weights)
-        return found.scaled(count / max(1, len(chosen))) if len(chosen) < count else found
-
-    def pilot(self, rng: np.random.Generator, size: int = PILOT_ROWS) -> Pilot:
-        """Draw a pilot of the rows."""
-        sample = self.sample(RowSample.empty(self.n_features, seed_of(rng), size), rng)
-        if not sample.total:
+        if not found.total:
             self._require_finite()
-            raise RowsError("Expected rows of finite numbers, got none.")
-        return sample.pilot()
+        return found.scaled(count / max(1, len(chosen))) if len(chosen) < count else found
 
     def misfit(self, model: Model) -> tuple[float, Floats]:
         """Return Σ w·d² of the rows to their centroids, and the number of rows of each centroid, (K,)."""

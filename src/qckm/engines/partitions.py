@@ -14,8 +14,7 @@ from qckm.engines.row_jobs import MisfitJob, SampleJob, SketchJob
 from qckm.errors import RowsError, SourceError
 from qckm.kernels.placement import current_gpu
 from qckm.models import Model
-from qckm.planning.pilot import PILOT_ROWS, Pilot
-from qckm.planning.row_sample import RowSample, seed_of
+from qckm.planning.row_sample import RowSample
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.rows import OnBad
 from qckm.sources.table import resolve
@@ -79,13 +78,6 @@ class Partitions(ABC):
         job = SampleJob(empty)
         found = self.fold(job, some=rng) or self.fold(job)  # the few that were looked into were empty, perhaps
         return RowSample.loads(found) if found else empty
-
-    def pilot(self, rng: np.random.Generator, size: int = PILOT_ROWS) -> Pilot:
-        """Draw a pilot across the partitions: that of an array of the same rows, if all partitions are looked into."""
-        sample = self.sample(RowSample.empty(self.n_features, seed_of(rng), size), rng)
-        if not sample.total:
-            raise RowsError("Expected rows of finite numbers, found none in any partition.")
-        return sample.pilot()
 
     def misfit(self, model: Model) -> tuple[float, Floats]:
         """Return Σ w·d² of the rows to their centroids, and the number of rows of each centroid, (K,)."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -20,15 +20,16 @@ from sklearn.utils import estimator_html_repr
 
 from qckm.common.random import as_seed
 from qckm.common.text import facts_as_html
-from qckm.decoding.decode import hints_of, require_sketch, warn_of_clipping
+from qckm.decoding.targets.kmeans import hints_of, require_sketch, warn_of_clipping
 from qckm.errors import DecodeError, OperatorError, QckmError, RowsError, SampleLostWarning, warn
 from qckm.estimators.parameters import Expected, validate_rows, validate_weights
 from qckm.estimators.rows import ArrayRows, EngineRows, HeldRows, SourceRows
 from qckm.kernels.placement import computing_on, parse_device
-from qckm.planning.hints import Hints
-from qckm.planning.pilot import Pilot, choose_pilot_size
+from qckm.models import Model
+from qckm.planning.pilot import Hints, Pilot, choose_pilot_size
 from qckm.planning.plan import Plan, Planned, decoder_seed, plan_operator, sampled
-from qckm.planning.row_sample import RowSample, seed_of
+from qckm.planning.row_sample import RowSample
+from qckm.planning.sampling import draw_pilot
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.engine_rows import engine_of, open_held
 from qckm.sources.rows import OnBad, with_columns
@@ -197,7 +198,7 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
         if isinstance(self.init, str) and self.init == "pilot":
             raise DecodeError("A sketch has no pilot rows: use init='sketch', 'auto', or centroids of your own.")
         operator = sketch.operator
-        hints = None if rows is None else hints_of(operator, rows)
+        hints = None if rows is None else hints_of(operator, with_columns(rows, None, operator.feature_names))
         self._set_columns(operator.n_features, operator.feature_names)
         self._adopt(sketch, hints, as_seed(self.random_state))
         self._decode()
@@ -280,6 +281,17 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
         names = getattr(self, "feature_names_in_", None)
         return ArrayRows(rows, weights, None if names is None else tuple(names))
 
+    def _labels_of_fitted(self, X: object, columns: Columns, model: Model) -> npt.NDArray[np.int32]:
+        """Return what a model says each row is of that was just fitted: −1 where it was left out."""
+        if engine_of(X):
+            there: npt.NDArray[np.int32] = self._held_by_engine(X).nearest(model)
+            return there
+        rows = validate_rows(self, X if is_read_in_batches(X) else with_columns(X, columns, None), reset=False)
+        good = np.isfinite(rows).all(axis=1) if self.sketch_.skipped else slice(None)
+        labels = np.full(len(rows), -1, np.int32)
+        labels[good] = model.predict(rows[good])
+        return labels
+
     def _held_by_engine(self, X: object, sample_weight: object = None) -> EngineRows:
         """Open rows that an engine holds, if their columns are those of the fit."""
         held: EngineRows = open_held(X, None, self.operator_.feature_names, sample_weight)
@@ -289,12 +301,7 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
     def _begin(self, held: HeldRows, on_bad: OnBad, going_on: bool) -> None:
         """Draw the operator from a pilot of the rows, then sketch and sample them."""
         self._set_columns(held.n_features, held.names)
-
-        def draw(rng: np.random.Generator) -> Pilot:
-            size = choose_pilot_size(self._n_clusters)
-            return held.sample(RowSample.empty(held.n_features, seed_of(rng), size), rng).pilot()
-
-        planned, seed = self._prepare(draw, of_all=not going_on)
+        planned, seed = self._prepare(held, of_all=not going_on)
         wanted = planned.sample if self.pilot == "sample" else None
         if wanted is not None:
             wanted = replace(wanted, size=max(wanted.size, self._least_sample))
@@ -304,8 +311,12 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
         hints = None if planned.hints is None else planned.hints.without_rows()
         self._adopt(sketch, hints, seed, sample)
 
-    def _prepare(self, draw: Callable[[np.random.Generator], Pilot], of_all: bool = True) -> tuple[Planned, int]:
+    def _prepare(self, held: HeldRows, of_all: bool = True) -> tuple[Planned, int]:
         """Draw the operator from a pilot, of all rows or the first; return the plan and the decoder's seed."""
+
+        def draw(rng: np.random.Generator) -> Pilot:
+            return draw_pilot(held, rng, choose_pilot_size(self._n_clusters))
+
         if self.pilot is None and self.scale == "auto":
             raise OperatorError("With pilot=None no row is looked at: expected scale=, a length in data units.")
         if self.pilot is None and isinstance(self.init, str) and self.init == "pilot":

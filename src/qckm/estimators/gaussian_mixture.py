@@ -11,14 +11,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from qckm.common.arrays import Floats
 from qckm.common.random import as_generator
-from qckm.decoding.mixture import COVARIANCE_TYPES, FittedMixture, choose_mixture_frequencies, fit_mixture
+from qckm.decoding.targets.gaussian_mixture import (
+    COVARIANCE_TYPES,
+    FittedMixture,
+    choose_mixture_frequencies,
+    fit_mixture,
+)
 from qckm.errors import RowsError
-from qckm.estimators.base import CompressiveEstimator
+from qckm.estimators.base import Columns, CompressiveEstimator
 from qckm.estimators.parameters import COUNT, SHARED, Expected, finite_rows, is_count, one_of
 from qckm.models import Model
 from qckm.models.gaussian_density import GaussianDensity
-from qckm.planning.hints import Hints
+from qckm.planning.pilot import Hints
 from qckm.sources.engine_rows import engine_of
+from qckm.sources.rows import OnBad
 
 if TYPE_CHECKING:
     from sklearn.mixture import GaussianMixture
@@ -128,9 +134,18 @@ class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixtur
         self.device = device
         self.random_state = random_state
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> npt.NDArray[np.int32]:
-        """Fit, and return the most probable component of each row."""
-        return self.fit(X, sample_weight=sample_weight).predict(X)
+    def fit_predict(
+        self,
+        X: object,
+        y: object = None,
+        sample_weight: object = None,
+        *,
+        columns: Columns = None,
+        on_bad: OnBad = "error",
+    ) -> npt.NDArray[np.int32]:
+        """Fit, and return the most probable component of each row, −1 where it was left out."""
+        self.fit(X, sample_weight=sample_weight, columns=columns, on_bad=on_bad)
+        return self._labels_of_fitted(X, columns, self.to_model())
 
     def predict(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the most probable component of each row, (rows,): of a Dask collection as a Dask array."""

@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from qckm.clustering.nearest import distances, nearest
 from qckm.common.arrays import Floats, Rows, Weights
-from qckm.decoding.decode import DECODERS, Clustering, decode_hinted
+from qckm.decoding.targets.kmeans import DECODERS, Clustering, decode_hinted
 from qckm.errors import warn
 from qckm.estimators.base import Columns, CompressiveEstimator
 from qckm.estimators.parameters import COUNT, SHARED, Expected, one_of, validate_rows, validate_weights
 from qckm.estimators.rows import ArrayRows, EngineRows, HeldRows
 from qckm.models import Model
-from qckm.planning.hints import Hints
+from qckm.planning.pilot import Hints
 from qckm.sources.engine_rows import engine_of
 from qckm.sources.rows import OnBad
 
@@ -177,9 +177,9 @@ class CompressiveKMeans(
         columns: Columns = None,
         on_bad: OnBad = "error",
     ) -> npt.NDArray[np.int32]:
-        """Fit, and return the nearest centroid of each row."""
+        """Fit, and return the nearest centroid of each row, −1 where it was left out."""
         self.fit(X, sample_weight=sample_weight, columns=columns, on_bad=on_bad)
-        return self.labels_ if self.compute_labels else self.predict(X)
+        return self.labels_ if hasattr(self, "labels_") else self._labels_of_fitted(X, columns, self.to_model())
 
     def predict(self, X: object) -> npt.NDArray[np.int32]:
         """Return the nearest centroid of each row, (rows,): of a Dask collection as a Dask array, not computed yet."""

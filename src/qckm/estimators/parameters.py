@@ -14,7 +14,7 @@ from qckm.common.arrays import Floats, Rows, Weights
 from qckm.errors import RowsError
 from qckm.operator.laws import LAWS, Law
 from qckm.operator.signatures import SIGNATURES, Signature
-from qckm.sources.rows import as_rows, as_weights, require_finite, undisguised
+from qckm.sources.rows import as_rows, as_weights, column_names, require_finite, undisguised, with_columns
 from qckm.sources.source import is_read_in_batches
 
 
@@ -68,12 +68,15 @@ def _is_auto(value: object) -> bool:
 
 
 def validate_rows(estimator: BaseEstimator, X: object, reset: bool) -> Rows:
-    """Return rows (rows, n) of as many features as the estimator was fitted to; with `reset`, of any number."""
+    """Return rows (rows, n) of the columns that the estimator was fitted to; with `reset`, of any."""
     if is_read_in_batches(X):
         raise RowsError(
             f"Expected rows, got {type(X).__name__}. Read it in batches, and hand on the rows of each: "
             "for batch in qckm.open_source(data).batches()."
         )
+    known, held = () if reset else getattr(estimator, "feature_names_in_", ()), column_names(X)
+    if 0 < len(known) < len(held or ()):  # a frame with other columns besides; the same in another order are refused
+        X = with_columns(X, None, tuple(known))
     # Finiteness is checked where the rows are read anyway, and there the error can say which row.
     return as_rows(validate_data(estimator, undisguised(X), reset=reset, dtype="numeric", ensure_all_finite=False))
 

@@ -9,11 +9,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from qckm.common.arrays import Floats
-from qckm.decoding.principal_axes import FittedAxes, choose_axes_frequencies, fit_axes
+from qckm.decoding.targets.principal_axes import FittedAxes, choose_axes_frequencies, fit_axes
 from qckm.errors import DecodeError, RowsError
 from qckm.estimators.base import CompressiveEstimator
 from qckm.estimators.parameters import COUNT, SHARED, Expected, finite_rows
-from qckm.planning.hints import Hints
+from qckm.planning.pilot import Hints
 
 
 class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CompressiveEstimator[FittedAxes]):

@@ -13,7 +13,7 @@ from qckm.common.arrays import Floats, Rows, Weights
 from qckm.errors import RowsError
 from qckm.models import Model
 from qckm.planning.row_sample import RowSample
-from qckm.planning.sampling import sample_by_leverage, sample_of, sample_rows
+from qckm.planning.sampling import SampledRows, sample_by_leverage, sample_of, sample_rows
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sketch.runs import State, states
 from qckm.sketch.sketch_operator import require_columns
@@ -24,11 +24,9 @@ from qckm.sources.source import Source
 _BLOCK = 1 << 16
 
 
-class HeldRows(Protocol):
+class HeldRows(SampledRows, Protocol):
     """Rows, wherever they are, as estimators ask for them."""
 
-    n_features: int
-    names: tuple[str, ...] | None  # of the columns, where they have names
     weighted: bool  # whether the rows have weights
 
     def require_columns(self, operator: SketchOperator) -> None:
@@ -36,9 +34,6 @@ class HeldRows(Protocol):
 
     def sketch(self, operator: SketchOperator, on_bad: OnBad = "error") -> Sketch:
         """Sketch the rows where they are."""
-
-    def sample(self, empty: RowSample, rng: np.random.Generator) -> RowSample:
-        """Sample the rows before they are sketched: all of them, or some that are drawn."""
 
     def sketch_and_sample(self, operator: SketchOperator, on_bad: OnBad, empty: RowSample) -> tuple[Sketch, RowSample]:
         """Sketch the rows and sample them: all of them, but where they are held by an engine in many parts."""

@@ -6,21 +6,32 @@ Sums of integers do not depend on who added what, so nothing here has to be fair
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from operator import index
 from threading import Lock
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, SupportsIndex, TypeVar
 
 from qckm.errors import OperatorError
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
+    from threadpoolctl import ThreadpoolController
+
 Result = TypeVar("Result")
+
+# What brings libraries with threads of their own, when it is imported.
+_BRINGS_LIBRARIES = ("scipy.linalg", "sklearn.mixture")
 
 # By process: the child of a fork has no threads, and makes a pool of its own.
 _pools: dict[int, ThreadPoolExecutor] = {}
+
+# How many threads our own loops may take where BLAS is held to one.
+_ALLOWED: ContextVar[int | None] = ContextVar("allowed", default=None)
 
 
 class Tasks(Iterator[int]):
@@ -92,7 +103,7 @@ def count_threads(n_jobs: int | None) -> int:
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
-        return min(cores, *_limits())
+        return _ALLOWED.get() or min(cores, *_limits())
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
@@ -106,9 +117,23 @@ def _limits() -> Iterator[int]:
     yield 1024
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Have BLAS and OpenMP use one thread, of the libraries that are loaded by now; our own loops use more, as before.
+
+    Small linear algebra is faster so, and its rounding must not depend on how many threads there are.
+    """
+    token = _ALLOWED.set(count_threads(None))
+    try:
+        with _libraries(tuple(name in sys.modules for name in _BRINGS_LIBRARIES)).limit(limits=1):
+            yield
+    finally:
+        _ALLOWED.reset(token)
+
+
 @cache
-def _libraries() -> Any:
-    """Find the libraries whose limits threadpoolctl sets: that takes a millisecond, asking them does not."""
-    from threadpoolctl import ThreadpoolController  # not before it is needed: it takes its time to import
+def _libraries(loaded: tuple[bool, ...] = ()) -> ThreadpoolController:
+    """Look through all loaded libraries, which takes a millisecond: once is enough, until there are more."""
+    from threadpoolctl import ThreadpoolController  # it looks for them when it is imported: only who needs it waits
 
     return ThreadpoolController()

@@ -2,7 +2,7 @@
 
 Block j of the frequency codes is 2ʲ times block 0, exactly: octave 0 has the lowest frequencies and the coarsest scale,
 the last one the finest. One integer projection, shifted, gives them all (kernels/README.md). Which octave suits the
-data is decided after the pass (decoding/held_out.py).
+data is decided after the pass (decoding/model/mixture.py).
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.common.blas import one_thread
 from qckm.errors import OperatorError
 from qckm.kernels import reference
+from qckm.kernels.threads import one_thread
 
 LEAST_SIZE = 128  # of a block
 FINE_TURN = 1 << 32  # one turn, while a structured phase is added up

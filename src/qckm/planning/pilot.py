@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,30 @@ class Pilot:
         which = np.searchsorted(edges, (np.arange(count) + 0.5) * (edges[-1] / count), side="right")
         repeated: Floats = self.rows[which]
         return repeated
+
+
+@dataclass(frozen=True, eq=False)
+class Hints:
+    """What a pilot tells a decoder.
+
+    Parameters
+    ----------
+    rows, weights : ndarray of shape (P, n), (P,), optional
+        The rows, in data units, and what each stands for; None where they were not kept.
+    centers : ndarray of shape (K, n), optional
+        Their k-means centroids, in data units, where they are known.
+    deviation : ndarray of shape (n,), optional
+        The standard deviation of the data by feature, where it is known.
+    """
+
+    rows: Floats | None
+    weights: Floats | None
+    centers: Floats | None = None
+    deviation: Floats | None = None
+
+    def without_rows(self) -> Hints:
+        """Return the same without any row: what may be kept, and travel."""
+        return replace(self, rows=None, weights=None)
 
 
 def choose_pilot_size(n_clusters: int | None) -> int:

@@ -17,10 +17,9 @@ from qckm.operator.arguments import as_count
 from qckm.operator.drawing import require_drawable
 from qckm.operator.request import Dither
 from qckm.planning.column_checks import doubts_of_rows
-from qckm.planning.hints import Hints
-from qckm.planning.pilot import Pilot, choose_pilot_size
+from qckm.planning.pilot import Hints, Pilot, choose_pilot_size
 from qckm.planning.row_sample import RowSample, seed_of
-from qckm.planning.sampling import draw_pilot_of
+from qckm.planning.sampling import SampledRows, draw_pilot
 from qckm.planning.scale import Settings, choose_law, choose_n_frequencies, choose_settings
 from qckm.sketch import SketchOperator
 from qckm.sources.engine_rows import engine_of, open_held
@@ -83,8 +82,8 @@ class Planned:
     remarks: tuple[str, ...] = ()
 
 
-class PilotedRows(Protocol):
-    """Rows elsewhere of which a pilot can be drawn."""
+class PilotedRows(SampledRows, Protocol):
+    """Rows in files that others read."""
 
     selection: Selection
     once: bool
@@ -92,13 +91,6 @@ class PilotedRows(Protocol):
     @property
     def feature_names(self) -> tuple[str, ...] | None:
         """The names of the columns, where they have names."""
-
-    def pilot(self, rng: np.random.Generator, size: int) -> Pilot:
-        """Draw a pilot."""
-
-
-def _pilot_of(rows: Source | PilotedRows, rng: np.random.Generator, size: int) -> Pilot:
-    return draw_pilot_of(rows, rng, size) if isinstance(rows, Source) else rows.pilot(rng, size)
 
 
 def operator_from_pilot(
@@ -119,14 +111,7 @@ def operator_from_pilot(
     if engine_of(X):
         held = open_held(X, columns)
         names = held.names or tuple(map(str, range(held.n_features)))
-
-        def draw(rng: np.random.Generator) -> Pilot:
-            pilot: Pilot = held.sample(
-                RowSample.empty(held.n_features, seed_of(rng), choose_pilot_size(K)), rng
-            ).pilot()
-            return pilot
-
-        planned = plan_operator(names, held.names, draw, plan)
+        planned = plan_operator(names, held.names, lambda rng: draw_pilot(held, rng, choose_pilot_size(K)), plan)
     else:
         from qckm.sources.opening import open_source  # it needs pyarrow, which takes its time
 
@@ -157,7 +142,7 @@ def draw_operator(source: Source | PilotedRows, plan: Plan, want_hints: bool = F
     size = choose_pilot_size(plan.n_clusters)
 
     def draw(rng: np.random.Generator) -> Pilot:
-        pilot = _pilot_of(source, rng, size)
+        pilot = draw_pilot(source, rng, size)
         drawn.append(int(pilot.weights.sum()))
         if want_hints and drawn[0] < size:  # these are all rows there are
             require_rows(drawn[0], plan.n_clusters or 1)
@@ -243,7 +228,7 @@ def plan_operator(
 def plan_decoding(source: Source | PilotedRows, plan: Plan, operator: SketchOperator) -> Planned:
     """Draw a pilot for a decoder alone: the operator was made elsewhere."""
     for_pilot, _, _ = spawn(plan.seed, 3)
-    pilot = _pilot_of(source, for_pilot, choose_pilot_size(plan.n_clusters))
+    pilot = draw_pilot(source, for_pilot, choose_pilot_size(plan.n_clusters))
     settings = choose_settings(Pilot(pilot.rows / operator.units, pilot.weights), plan.n_clusters or 1, for_pilot)
     return _with_hints(operator, pilot, settings, plan)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,11 +26,20 @@ _BLOCK = 1 << 20  # rows whose distances are worked out at a time
 _PARTS = 32
 
 
-def draw_pilot(
-    X: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None, rng: np.random.Generator, size: int = PILOT_ROWS
-) -> Pilot:
-    """Draw a pilot of the rows X: (rows, n), in proportion to their weights; of 64 MB and more, from some of them."""
-    return sample_rows(X, sample_weight, RowSample.empty(X.shape[1], seed_of(rng), size), rng).pilot()
+class SampledRows(Protocol):
+    """Rows, wherever they are, of which a sample can be drawn."""
+
+    n_features: int
+    names: tuple[str, ...] | None  # of the columns, where they have names
+
+    def sample(self, empty: RowSample, rng: np.random.Generator) -> RowSample:
+        """Sample the rows before they are sketched: all of them, or some that are drawn."""
+
+
+def draw_pilot(rows: Source | SampledRows, rng: np.random.Generator, size: int = PILOT_ROWS) -> Pilot:
+    """Draw a pilot of some rows, in proportion to their weights: the same one, wherever all of them are looked at."""
+    empty = RowSample.empty(rows.n_features, seed_of(rng), size)
+    return (sample_of(rows, empty, rng) if isinstance(rows, Source) else rows.sample(empty, rng)).pilot()
 
 
 def sample_rows(
@@ -60,18 +69,13 @@ def sample_by_leverage(X: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | No
     return sample.added(X[chosen], counts if sample_weight is None else counts * sample_weight[chosen])
 
 
-def draw_pilot_of(source: Source, rng: np.random.Generator, size: int = PILOT_ROWS) -> Pilot:
-    """Draw a pilot of the finite rows of a source: where all of them are looked at, that of an array of them.
+def sample_of(source: Source, sample: RowSample, rng: np.random.Generator) -> RowSample:
+    """Add finite rows of a source to an empty sample.
 
     All rows of 64 MB at most are, and those of a CSV or a stream in a file, which cannot be entered in the middle. Of
     larger files with parts (Parquet, NumPy) some parts are read, at even distances; of a pipe, the first rows, which
     are then sketched like the rest.
     """
-    return sample_of(source, RowSample.empty(source.n_features, seed_of(rng), size), rng).pilot()
-
-
-def sample_of(source: Source, sample: RowSample, rng: np.random.Generator) -> RowSample:
-    """Add rows of a source to an empty sample, as many of them as `draw_pilot_of` looks at."""
     if source.once:
         sample = _of_head(source, sample)
     else:

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from qckm.clustering.weighted_kmeans import kmeans
+from qckm.clustering.weighted_kmeans import count_runs, kmeans
 from qckm.common.arrays import Floats
-from qckm.common.budget import kmeans_runs
 from qckm.kernels.reference import CODE_LIMIT, TURN
 from qckm.operator.drawing import ONE_OF
 from qckm.operator.frequency_count import choose_n_frequencies
@@ -113,7 +112,7 @@ def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[F
     # Centred and of unit size: k-means' own arithmetic then loses nothing to a large offset.
     mean, size = pilot.mean(), pilot.deviation()
     rows = (pilot.rows - mean) / size
-    runs = kmeans_runs(_RUNS, distinct, n, n_clusters)
+    runs = count_runs(_RUNS, distinct, n, n_clusters)
     best = kmeans(rows, pilot.weights, n_clusters, runs, rng)
     variance = best.inertia / (n * pilot.weights.sum()) * distinct / (distinct - n_clusters)
     return best.centers * size + mean, float(np.sqrt(variance)) * size
@@ -122,7 +121,7 @@ def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[F
 def _spacing(centers: Floats) -> float:
     """Return the distance from a typical one of the centres (K, n) to the next, the median; 0 where there is one only.
 
-    Clusters much nearer than that are told apart by harmonics (decoding/waves.py), if the signature has any.
+    Clusters much nearer than that are told apart by harmonics (decoding/model/waves.py), if the signature has any.
     """
     places = np.unique(centers, axis=0)
     if len(places) < 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from qckm.decoding.selection import ClusterCount
+from qckm.decoding.targets.n_clusters import ClusterCount
 from qckm.plots.axes import as_axes, figure_of, ink_of
 from qckm.plots.inputs import require
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.decoding.decode import Clustering
-from qckm.decoding.first_harmonic import FirstHarmonicModel
+from qckm.decoding.model.first_harmonic import FirstHarmonicModel
+from qckm.decoding.targets.kmeans import Clustering
 from qckm.errors import QckmError
 from qckm.operator.arguments import as_count
 from qckm.plots.axes import as_axes, figure_of

@@ -10,7 +10,7 @@ import numpy as np
 from qckm.clustering.weighted_kmeans import kmeans
 from qckm.common.arrays import Floats
 from qckm.common.text import excess_in_words, shortened
-from qckm.decoding.decode import POOR_FIT
+from qckm.decoding.targets.kmeans import POOR_FIT
 from qckm.models import Model
 from qckm.report.facts import amount, count, number, percent
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 import qckm
 from qckm.common.arrays import Floats
-from qckm.decoding.selection import ClusterCount
+from qckm.decoding.targets.n_clusters import ClusterCount
 from qckm.report.charts import HEIGHT, WIDTH, picture
 from qckm.report.html import Html, element
 from qckm.report.page import head, section

@@ -105,18 +105,21 @@ def _grain(operator: Operator) -> Floats:
 
 
 def _origins(operator: Operator) -> Floats:
-    """Return the origin in grains, for lower and upper bounds: whole numbers."""
-    return np.tile(operator.origin / _grain(operator), 2)
+    """Return the origin in grains, for lower and upper bounds: whole numbers, infinite beyond all floats."""
+    with np.errstate(over="ignore"):
+        return np.tile(operator.origin / _grain(operator), 2)
 
 
 def _in_grains(bounds: Bounds, operator: Operator) -> Bounds:
     """Return bounds as whole numbers of grains, rounded outward, as a file has them.
 
-    Rounding keeps their order: the least of two bounds is rounded to the least of the rounded ones.
+    Rounding keeps their order: the least of two bounds is rounded to the least of the rounded ones. Around an origin
+    that is beyond all floats in grains they are unknown.
     """
-    grain = _grain(operator)
+    grain, nowhere = _grain(operator), ~np.isfinite(_origins(operator)[: operator.n_features])
     with np.errstate(over="ignore", invalid="ignore"):
         lower, upper, start = np.floor(bounds[0] / grain), np.ceil(bounds[1] / grain), operator.origin / grain
         lower, upper = np.minimum(lower, start + _FURTHEST), np.maximum(upper, start - _FURTHEST)
         below, above = lower - start <= -_FURTHEST, upper - start >= _FURTHEST
-    return np.where(below, -np.inf, lower), np.where(above, np.inf, upper)
+    lower, upper = np.where(below, -np.inf, lower), np.where(above, np.inf, upper)
+    return np.where(nowhere, np.nan, lower), np.where(nowhere, np.nan, upper)

@@ -9,9 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from qckm.common.arrays import Rows
+from qckm.common.text import format_bytes
 from qckm.errors import SourceError
 from qckm.sources.rows import is_arrow_number
 from qckm.sources.table import Column, Selection, reading
+
+# A file may ask for this much memory at a time, or for so many times its own bytes.
+_MOST_UNPACKED, _MOST_TIMES = 1 << 29, 64
 
 
 def columns_of(schema: pa.Schema) -> list[Column]:
@@ -47,6 +51,15 @@ def require_valid(batch: pa.RecordBatch, names: Sequence[str], label: str) -> No
             if len(column) != batch.num_rows:
                 raise SourceError(f"{label}: expected {batch.num_rows} values in column {name!r}, got {len(column)}.")
             column.validate(full=True)
+
+
+def require_modest_size(packed: int, unpacked: int, what: str, label: str) -> None:
+    """Refuse what unpacks to far more bytes than it is, unless it is not much."""
+    if unpacked > max(_MOST_UNPACKED, _MOST_TIMES * packed):
+        raise SourceError(
+            f"{label}: expected {what} of at most {format_bytes(_MOST_UNPACKED)}, got {format_bytes(packed)} that "
+            f"unpack to {format_bytes(unpacked)}. Write smaller ones."
+        )
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:

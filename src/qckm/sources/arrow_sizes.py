@@ -15,13 +15,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyarrow import types
 
-from qckm.common.text import format_bytes
 from qckm.errors import SourceError
+from qckm.sources.arrow import require_modest_size
 from qckm.sources.raw import Peekable
 from qckm.sources.table import reading
 
-# A file may ask for this much memory at a time, or for so many times its own bytes.
-MOST_UNPACKED, _MOST_TIMES = 1 << 29, 64
 _CONTINUATION = b"\xff\xff\xff\xff"
 _DICTIONARY, _RECORDS = 2, 3
 
@@ -132,15 +130,6 @@ def require_modest(batch: Batch | None, body: int, read: Callable[[int, int], by
                 raise SourceError(f"{label}: expected the size of a buffer, got {size}.")
             unpacked += length - 8 if size == -1 else size
     require_modest_size(body, unpacked, "batches", label)
-
-
-def require_modest_size(packed: int, unpacked: int, what: str, label: str) -> None:
-    """Refuse what unpacks to far more bytes than it is, unless it is not much."""
-    if unpacked > max(MOST_UNPACKED, _MOST_TIMES * packed):
-        raise SourceError(
-            f"{label}: expected {what} of at most {format_bytes(MOST_UNPACKED)}, got {format_bytes(packed)} that "
-            f"unpack to {format_bytes(unpacked)}. Write smaller ones."
-        )
 
 
 def metadata_of(prefixed: bytes) -> bytes:

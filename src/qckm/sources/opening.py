@@ -10,18 +10,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from qckm.common import foreign_files
+from qckm.common.text import is_url, public_name
 from qckm.errors import QckmError, SourceError
-from qckm.sources.raw import SNIFF, Peekable, format_of, open_file, open_stdin
-from qckm.sources.remote import fetch, is_url, public_name
+from qckm.sources.raw import ENDINGS, SNIFF, Peekable, format_of, is_data, open_file, open_stdin
 from qckm.sources.source import Source, Stamp
 from qckm.sources.table import AllBut, Table, reading, select
 from qckm.sources.text import UNKNOWN, TextFormat
-
-# What a folder is searched for; a file that is named is opened whatever its name.
-DATA = (
-    ".parquet", ".pq", ".csv", ".tsv", ".jsonl", ".ndjson", ".arrow", ".arrows", ".feather", ".ipc", ".npy", ".npz",
-)  # fmt: skip
-_COMPRESSED = (".gz", ".zst", ".bz2", ".lz4")
 
 
 def open_source(
@@ -180,10 +174,12 @@ def _open_path(path: str, text: TextFormat) -> list[Table]:
     if path == "-":
         return [_open_pipe(open_stdin(), "standard input", text)]
     if is_url(path) and not os.path.exists(path):
-        return [open_table(place, text, url) for url, place in fetch(path, DATA)]
+        from qckm.sources.remote import fetch  # with all that the web needs
+
+        return [open_table(place, text, url) for url, place in fetch(path)]
     found = paths_of(path)
     if not found and os.path.isdir(os.path.expanduser(path)):
-        raise SourceError(f"{path}: expected data files ({', '.join(DATA)}) in this folder, found none.")
+        raise SourceError(f"{path}: expected data files ({', '.join(ENDINGS)}) in this folder, found none.")
     if not found:
         raise SourceError(f"{path}: expected files, found none of that pattern.")
     return [_open_one(name, text) for name in found]
@@ -203,12 +199,7 @@ def _files_in(folder: str) -> list[str]:
     found = []
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
-        for name in names:
-            plain = name.lower()
-            for ending in _COMPRESSED:
-                plain = plain.removesuffix(ending)
-            if plain.endswith(DATA) and not name.startswith((".", "_")):
-                found.append(os.path.join(parent, name))
+        found += [os.path.join(parent, name) for name in names if is_data(name)]
     return sorted(found)
 
 

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from qckm.errors import SourceError
-from qckm.sources.arrow import columns_of, kept_batch, plain_type, require_valid, rows_of
-from qckm.sources.arrow_sizes import require_modest_size
+from qckm.sources.arrow import columns_of, kept_batch, plain_type, require_modest_size, require_valid, rows_of
 from qckm.sources.parquet_footer import INT32, Fields, PageChunk, read_footer, read_struct, read_whole, struct_of
 from qckm.sources.table import PATH_KEY, Chunk, Column, Kept, Selection, Table, reading
 from qckm.sources.text import number

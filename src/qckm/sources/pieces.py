@@ -11,9 +11,10 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from qckm.common.text import is_url, public_name
 from qckm.errors import SourceError
-from qckm.sources.opening import DATA, open_table
-from qckm.sources.remote import fetched, is_url, list_files, public_name
+from qckm.sources.opening import open_table
+from qckm.sources.remote import fetched, list_files
 from qckm.sources.source import Source, Stamp
 from qckm.sources.table import Selection, Span, Table, require_held
 from qckm.sources.text import TextFormat
@@ -54,7 +55,7 @@ def pieces_of(table: Table, n_bytes: int | None) -> Iterator[tuple[Piece, float]
 
 def pieces_of_url(url: str) -> Iterator[tuple[Piece, float]]:
     """Yield the files that a URL, a pattern or a folder stands for, each with its bytes."""
-    for remote in list_files(url, DATA):
+    for remote in list_files(url):
         yield Piece(remote.url, remote.size), remote.size or _USUAL_BYTES
 
 
@@ -77,7 +78,7 @@ def reading_piece(piece: Piece, selection: Selection, text: TextFormat) -> Itera
     with contextlib.ExitStack() as stack:
         label, place = public_name(piece.path), piece.path
         if is_url(piece.path) and not os.path.exists(piece.path):
-            ((label, place),) = stack.enter_context(fetched(piece.path, DATA))
+            ((label, place),) = stack.enter_context(fetched(piece.path))
         table = open_table(place, text, label)
         if piece.size is not None and table.n_bytes != piece.size:
             raise SourceError(

@@ -15,6 +15,11 @@ from qckm.errors import SourceError
 
 SNIFF = 1 << 16
 _COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
+# What a folder is searched for; a file that is named is opened whatever its name.
+ENDINGS = (
+    ".parquet", ".pq", ".csv", ".tsv", ".jsonl", ".ndjson", ".arrow", ".arrows", ".feather", ".ipc", ".npy", ".npz",
+)  # fmt: skip
+_PACKED = re.compile(r"\.(gz|zst|bz2|lz4)$")
 _FORMATS = {
     b"PAR1": "parquet",
     b"ARROW1": "arrow-file",
@@ -139,6 +144,18 @@ class _Decompressor:
         with contextlib.suppress(pa.ArrowException, OSError):  # it may complain that the data end too early
             self._stream.close()
         self._file.close()
+
+
+def is_data(path: str) -> bool:
+    """Whether a file in a folder holds data, by its name: hidden ones do not.
+
+    Examples
+    --------
+    >>> is_data("a/rows.CSV.gz"), is_data("a/_SUCCESS"), is_data("a/.rows.csv")
+    (True, False, False)
+    """
+    name = os.path.basename(path)
+    return _PACKED.sub("", name.lower()).endswith(ENDINGS) and not name.startswith((".", "_"))
 
 
 def format_of(start: bytes) -> str:

@@ -12,7 +12,6 @@ import fnmatch
 import glob
 import importlib
 import os
-import posixpath
 import re
 import shutil
 import tempfile
@@ -24,10 +23,10 @@ from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from qckm.common import leftovers, memory
-from qckm.common.text import format_bytes
+from qckm.common.text import format_bytes, public_name
 from qckm.errors import MissingExtraError, QckmError, SourceError
+from qckm.sources.raw import is_data
 
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://.")
 _WEB = ("http", "https")
 # Protocols of pyarrow's own.
 _ARROW = ("s3", "gs", "gcs")
@@ -45,43 +44,16 @@ class Remote(NamedTuple):
     size: int | None = None
 
 
-def is_url(path: str) -> bool:
-    """Whether a path is that of a file elsewhere.
-
-    Examples
-    --------
-    >>> is_url("s3://bucket/rows.parquet"), is_url("rows.parquet"), is_url("C://rows.csv")
-    (True, False, False)
-    """
-    return _URL.match(path) is not None
-
-
-def public_name(url: str) -> str:
-    """Return what a URL may be called in messages, models and reports: no user, no query, in which a signature may be.
-
-    Examples
-    --------
-    >>> public_name("https://me:secret@host:80/a/rows.csv?X-Amz-Signature=ab12#x"), public_name("rows.csv?")
-    ('https://host:80/a/rows.csv', 'rows.csv?')
-    """
-    if not is_url(url):
-        return url
-    scheme, _, rest = url.partition("://")
-    place = re.split(r"[?#]", rest, maxsplit=1)[0]
-    host, slash, path = place.partition("/")
-    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
-
-
-def list_files(url: str, endings: tuple[str, ...]) -> list[Remote]:
+def list_files(url: str) -> list[Remote]:
     """List the files that a URL, a pattern or a folder stands for."""
     protocol = urlsplit(url).scheme.lower()
-    found = [Remote(url, partial(_open_web, url))] if protocol in _WEB else _list(protocol, url, endings)
+    found = [Remote(url, partial(_open_web, url))] if protocol in _WEB else _list(protocol, url)
     if not found:
         raise SourceError(f"{public_name(url)}: expected files, found none.")
     return found
 
 
-def fetch(url: str, endings: tuple[str, ...]) -> list[tuple[str, str]]:
+def fetch(url: str) -> list[tuple[str, str]]:
     """Copy the files that a URL, a pattern or a folder stands for; return what each is called and where it lies now.
 
     Copies are removed when the process ends. A file may take half of what is free where they lie, or what
@@ -89,22 +61,22 @@ def fetch(url: str, endings: tuple[str, ...]) -> list[tuple[str, str]]:
     """
     folder = _temporary()
     atexit.register(leftovers.remove, folder)
-    return _fetch(url, endings, folder)
+    return _fetch(url, folder)
 
 
 @contextlib.contextmanager
-def fetched(url: str, endings: tuple[str, ...]) -> Iterator[list[tuple[str, str]]]:
+def fetched(url: str) -> Iterator[list[tuple[str, str]]]:
     """Do the same for a while: the copies are removed with the context."""
     folder = _temporary()
     try:
-        yield _fetch(url, endings, folder)
+        yield _fetch(url, folder)
     finally:
         leftovers.remove(folder)
 
 
-def _fetch(url: str, endings: tuple[str, ...], folder: str) -> list[tuple[str, str]]:
+def _fetch(url: str, folder: str) -> list[tuple[str, str]]:
     found = []
-    for number, (name, open_remote, _) in enumerate(list_files(url, endings)):
+    for number, (name, open_remote, _) in enumerate(list_files(url)):
         # The whole path stays: hive partitions have their keys in it.
         parts = [part for part in unquote(urlsplit(name).path).split("/") if part not in ("", ".", "..")]
         place = os.path.join(folder, str(number), *parts)
@@ -156,17 +128,17 @@ def _open_web(url: str) -> Any:
     return urllib.request.urlopen(request, timeout=_SECONDS)
 
 
-def _list(protocol: str, url: str, endings: tuple[str, ...]) -> list[Remote]:
+def _list(protocol: str, url: str) -> list[Remote]:
     """List the files of a URL in a store, by name."""
     with _naming(url):
         if protocol in _ARROW:
-            found = _list_by_arrow(url, endings)
+            found = _list_by_arrow(url)
             if found is not None:
                 return found
-        return _list_by_fsspec(protocol, url, endings)
+        return _list_by_fsspec(protocol, url)
 
 
-def _list_by_arrow(url: str, endings: tuple[str, ...]) -> list[Remote] | None:
+def _list_by_arrow(url: str) -> list[Remote] | None:
     """List by pyarrow; None where it was built without such a store."""
     import pyarrow as pa
     from pyarrow import fs
@@ -183,14 +155,14 @@ def _list_by_arrow(url: str, endings: tuple[str, ...]) -> list[Remote] | None:
         found = [info for info in infos if info.is_file and _matches(info.path, wanted)]
     elif store.get_file_info(path).type == fs.FileType.Directory:
         infos = store.get_file_info(fs.FileSelector(path, recursive=True))
-        found = [info for info in infos if info.is_file and _is_data(info.path, endings)]
+        found = [info for info in infos if info.is_file and is_data(info.path)]
     else:
         found = [store.get_file_info(path)]
     protocol, found = url.partition("://")[0], sorted(found, key=lambda info: info.path)
     return [Remote(f"{protocol}://{one.path}", partial(store.open_input_stream, one.path), one.size) for one in found]
 
 
-def _list_by_fsspec(protocol: str, url: str, endings: tuple[str, ...]) -> list[Remote]:
+def _list_by_fsspec(protocol: str, url: str) -> list[Remote]:
     package = _PACKAGES.get(protocol, "fsspec")
     missing = MissingExtraError(f"{protocol}:// needs a package that is not installed: pip install {package}.")
     try:
@@ -208,7 +180,7 @@ def _list_by_fsspec(protocol: str, url: str, endings: tuple[str, ...]) -> list[R
     if glob.has_magic(path):
         found = {name: one for name, one in store.glob(path, detail=True).items() if one["type"] == "file"}
     elif store.isdir(path):
-        found = {name: one for name, one in store.find(path, detail=True).items() if _is_data(name, endings)}
+        found = {name: one for name, one in store.find(path, detail=True).items() if is_data(name)}
     else:
         found = {path: store.info(path)}
     return [
@@ -221,9 +193,3 @@ def _matches(path: str, pattern: str) -> bool:
     """Whether a path is one of a pattern, part by part: * stands for no slash."""
     parts, wanted = path.split("/"), pattern.split("/")
     return len(parts) == len(wanted) and all(map(fnmatch.fnmatchcase, parts, wanted))
-
-
-def _is_data(path: str, endings: tuple[str, ...]) -> bool:
-    name = posixpath.basename(path)
-    plain = re.sub(r"\.(gz|zst|bz2|lz4)$", "", name.lower())
-    return plain.endswith(endings) and not name.startswith((".", "_"))

@@ -57,11 +57,6 @@ class TextFormat:
         if self.comment is not None and (self.comment == self.delimiter or self.comment in "0123456789+-."):
             raise SourceError(f"Expected a comment mark that no row begins with, got {self.comment!r}.")
 
-    @property
-    def is_default(self) -> bool:
-        """Whether nothing is known beforehand."""
-        return self == UNKNOWN
-
 
 # Nothing is known beforehand: the first lines tell.
 UNKNOWN = TextFormat()

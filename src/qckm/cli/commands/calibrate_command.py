@@ -14,7 +14,7 @@ from qckm.cli.outputs import ENDINGS, writing_columns
 from qckm.cli.paths import Input, OneFile, Output
 from qckm.common.arrays import Flags
 from qckm.common.text import format_duration
-from qckm.decoding.calibration import Calibration, calibrate
+from qckm.decoding.clouds.calibration import Calibration, calibrate
 from qckm.errors import PoorFitWarning
 from qckm.sources.rows import OnBad
 from qckm.sources.text import TextFormat

@@ -16,7 +16,7 @@ from qckm.cli.paths import Output
 from qckm.common.arrays import Floats
 from qckm.common.text import format_duration
 from qckm.decoding.room import require_room
-from qckm.decoding.selection import ClusterCount, choose_n_clusters
+from qckm.decoding.targets.n_clusters import ClusterCount, choose_n_clusters
 from qckm.errors import PoorFitWarning, SaturationWarning
 from qckm.planning.pilot import PILOT_ROWS, Pilot
 from qckm.planning.plan import decoder_seed, require_rows

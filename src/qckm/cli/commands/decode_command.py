@@ -7,8 +7,8 @@ import click
 from qckm.cli import inputs, options, sketch_io, sketch_to_model, summaries
 from qckm.cli.console import Console, console_options, strict_option
 from qckm.cli.paths import Input, OneFile, Output
-from qckm.decoding.decode import Clustering, Hints
-from qckm.decoding.mixture import COVARIANCE_TYPES, CovarianceType, FittedMixture
+from qckm.decoding.targets.gaussian_mixture import COVARIANCE_TYPES, CovarianceType, FittedMixture
+from qckm.decoding.targets.kmeans import Clustering, Hints
 from qckm.models import ENDINGS, Model
 from qckm.models.gaussian_density import GaussianDensity
 from qckm.planning.plan import require_rows

@@ -13,7 +13,7 @@ from qckm.cli.outputs import write_bytes
 from qckm.cli.paths import Input, OneFile, Output
 from qckm.common.arrays import Floats
 from qckm.models import Model
-from qckm.planning.sampling import draw_pilot_of
+from qckm.planning.sampling import draw_pilot
 from qckm.report import checks, render
 from qckm.sources.opening import open_source
 from qckm.sources.rows import OnBad
@@ -73,7 +73,7 @@ def sample_for(model: Model, source: Source | None) -> Floats | None:
         return None
     if source.n_features != model.centers.shape[1]:
         raise click.UsageError(f"Expected data of {model.centers.shape[1]} columns, got {source.n_features}.")
-    return draw_pilot_of(source, np.random.default_rng(0), _SAMPLE).repeated(_SAMPLE)
+    return draw_pilot(source, np.random.default_rng(0), _SAMPLE).repeated(_SAMPLE)
 
 
 def write_report(model: Model, sample: Floats | None, output: str) -> int:

@@ -1,5 +1,5 @@
 /*
- * What clusters contribute to a sketch, and the derivatives of its misfit; decoding/waves.py has the formulas.
+ * What clusters contribute to a sketch, and the derivatives of its misfit; decoding/model/waves.py has the formulas.
  *
  * A block of frequencies at a time goes through all of it, so that nothing leaves the cache; harmonics are unrolled,
  * and loops over frequencies become vector instructions.

@@ -1,0 +1,173 @@
+"""The model of a sketch: what clusters would contribute, how far that is from the sketch, and the gradient.
+
+A cluster N(c, τI) contributes an atom, the expectation of the signature over it (waves.py). Everything here counts in
+dimensionless coordinates u = (c − origin) / length, with a length a feature, in proportion to its unit, that makes the
+frequencies of order one: solvers then see the same problem whatever the data's units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qckm.common.arrays import Floats
+from qckm.decoding.model.waves import MORE_HARMONICS, N_HARMONICS, Waves
+from qckm.decoding.room import require_room
+from qckm.decoding.task import count_rows
+from qckm.operator.signatures import Signature
+from qckm.sketch import Sketch, SketchOperator
+
+# For each measurement, so many at the frequency 0.
+_SHARE_AT_ZERO = 1 / 30
+
+
+@dataclass(frozen=True, eq=False)
+class SketchModel:
+    """Clusters seen by one operator, beside the sketch they should explain."""
+
+    waves: Waves  # of the operator's frequencies, and of the frequency 0 some times
+    n_frequencies: int  # without the latter
+    paired: bool
+    signature: Signature
+    count: float  # of rows, as far as it is known
+    origin: Floats
+    length: Floats  # (n,)
+    spread: float  # one of these coordinates, in units
+    noise: float  # E‖z − E z‖², the sampling noise of a sketch of so many rows, and the noise of a private one
+    added: float  # the latter's variance, a measurement
+    mean: Floats  # where the data are, (n,) …
+    deviation: Floats  # … and how far they reach
+    column_means: Floats | None  # of all rows, exactly, (n,), where the sketch has the sums of its columns …
+    column_variances: Floats | None  # … and the variances
+
+    @classmethod
+    def of(cls, sketch: Sketch, spread: Floats | None = None, n_harmonics: int | None = None) -> SketchModel:
+        """Return the model of a sketch; `spread` is the data's standard deviation by feature, where it is known.
+
+        With more harmonics than usual it is slower, and true for lower frequencies or narrower clusters.
+        """
+        operator = sketch.operator
+        require_room(operator.n_features, operator.n_frequencies)
+        omega = operator.frequencies
+        spread_of_one = float(1 / np.sqrt(((omega * operator.units[:, np.newaxis]) ** 2).sum(axis=0).mean()))
+        length = operator.units * spread_of_one
+        omega = np.ascontiguousarray(omega * length[:, np.newaxis])
+        z = sketch.values() - operator.signature.harmonics[0].real
+        both = np.zeros((2, operator.n_frequencies))
+        both[: 2 if operator.paired else 1] = z.reshape(-1, operator.n_frequencies)
+        harmonics, step = _harmonics(operator, n_harmonics)
+        mean, deviation = _whereabouts(sketch, spread)
+        count = count_rows(sketch)
+        waves = Waves(
+            frequencies=omega,
+            phases=operator.phases,
+            halves=(omega**2).sum(axis=0) / 2,
+            harmonics=harmonics,
+            step=step,
+            z=both,
+        )
+        return cls(
+            waves=_with_zero(waves),
+            n_frequencies=operator.n_frequencies,
+            paired=operator.paired,
+            signature=operator.signature,
+            count=count,
+            origin=operator.origin,
+            length=length,
+            spread=spread_of_one,
+            noise=sketch.sampling_noise() * sketch.count / count,
+            added=sketch.noise_variance,
+            mean=(mean - operator.origin) / length,
+            deviation=deviation / length,
+            column_means=None if sketch.column_means is None else (sketch.column_means - operator.origin) / length,
+            column_variances=None if sketch.column_variances is None else sketch.column_variances / length**2,
+        )
+
+    @property
+    def n_measurements(self) -> int:
+        """The numbers in the sketch, M."""
+        return self.n_frequencies * (2 if self.paired else 1)
+
+    def to_points(self, centers: Floats) -> Floats:
+        """Turn data units into the model's coordinates."""
+        return (centers - self.origin) / self.length
+
+    def to_centers(self, points: Floats) -> Floats:
+        """Turn the model's coordinates into data units."""
+        return points * self.length + self.origin
+
+    def contributions(self, points: Floats) -> Floats:
+        """Return what rows at points (rows, n) contribute to the sketch, (rows, 2·m); nothing at the frequency 0."""
+        waves = self.waves
+        values = np.zeros((len(points), *waves.z.shape))
+        phases = points @ waves.frequencies[:, : self.n_frequencies] + waves.phases[: self.n_frequencies]
+        for half in range(2 if self.paired else 1):
+            values[:, half, : self.n_frequencies] = self.signature(phases + half * np.pi / 2)
+        return values.reshape(len(points), -1)
+
+    def energy(self) -> float:
+        """Return ‖z‖², without what the noise of a private sketch adds to it."""
+        return float((self.waves.z[:, : self.n_frequencies] ** 2).sum()) - self.added * self.n_measurements
+
+    def furthest(self, lower: Floats, upper: Floats) -> float:
+        """Return how many deviations some rows of a box are from the mean; 1 where Gaussian rows would be as far.
+
+        The largest of N Gaussian numbers is about √(2 ln N) deviations from their mean.
+        """
+        seen = self.deviation > 0
+        reach = np.maximum(upper - self.mean, self.mean - lower)[seen] / self.deviation[seen]
+        furthest = float(reach.max(initial=1.0))
+        return furthest if furthest**2 > 2 * np.log(max(self.count, 2)) else 1.0
+
+    def unseen(self, width: float) -> float:
+        """Return which share of their energy round clusters of a width have in harmonics that the model leaves out."""
+        if self.signature.is_pure_tone:
+            return 0.0
+        seen, step = len(self.waves.harmonics), self.waves.step
+        orders = 1 + step * np.arange(4 * MORE_HARMONICS[step])  # beyond these, a per cent is left at most
+        blurs = width * self.waves.halves[: self.n_frequencies]
+        damping = np.exp(-2 * np.multiply.outer(blurs, orders**2)).mean(axis=0)
+        energies = np.abs(self.signature.harmonics[orders]) ** 2 * damping
+        return float(energies[seen:].sum() / energies.sum())
+
+    def objective(self, residual: Floats) -> float:
+        """Return the squared norm of a residual (2, m), over what was measured."""
+        return float((residual[:, : self.n_frequencies] ** 2).sum())
+
+
+def _harmonics(operator: SketchOperator, wanted: int | None) -> tuple[Floats, int]:
+    """Return the first harmonics as the loops want them, and the step from one to the next."""
+    signature = operator.signature
+    sizes = np.abs(signature.harmonics[1 : 2 * N_HARMONICS[2]])
+    step = 2 if (sizes[1::2] < 1e-4 * sizes[0]).all() else 1
+    orders = 1 + step * np.arange(1 if signature.is_pure_tone else wanted or N_HARMONICS[step])
+    first = 2 * signature.harmonics[orders]
+    second = first * 1j**orders if operator.paired else 0 * first
+    return np.stack([first.real, first.imag, second.real, second.imag], axis=1), step
+
+
+def _with_zero(waves: Waves) -> Waves:
+    """Add what every sketch knows without measuring: at the frequency 0 each row contributes the same.
+
+    So weights sum to 1. Without it, clusters too wide for the frequencies would not be missed, but their rows would.
+    """
+    count = max(1, int(_SHARE_AT_ZERO * waves.phases.size))
+    nothing = np.zeros(count)
+    frequencies = np.concatenate([waves.frequencies, np.zeros((len(waves.frequencies), count))], axis=1)
+    return waves._replace(
+        frequencies=np.ascontiguousarray(frequencies),
+        phases=np.concatenate([waves.phases, nothing]),
+        halves=np.concatenate([waves.halves, nothing]),
+        z=np.concatenate([waves.z, np.repeat(waves.harmonics.sum(axis=0)[[0, 2], np.newaxis], count, axis=1)], axis=1),
+    )
+
+
+def _whereabouts(sketch: Sketch, spread: Floats | None) -> tuple[Floats, Floats]:
+    """Return the mean and the standard deviation of the data, as far as they are known."""
+    if spread is not None:
+        return sketch.operator.origin, spread
+    if sketch.column_means is not None and sketch.column_variances is not None:
+        return sketch.column_means, np.sqrt(sketch.column_variances)
+    lower, upper = sketch.coded_bounds
+    return (lower + upper) / 2, (upper - lower) / 4

@@ -1,0 +1,148 @@
+"""What the misfit of a mixture should be, were the rows drawn from it.
+
+The sketch of N rows is off its expectation e = E q by noise of covariance Cov(q)/N. A fit follows that noise as far as
+its unknowns let it: what is left is the part across the mixture's tangent space. Measurements at low frequencies say
+much the same, so a few unknowns can follow most of their noise; counting unknowns and measurements would expect several
+times the misfit that there is, and take wrong clusters for right. So both are computed, from rows drawn of the mixture.
+
+The noise of a private sketch comes on top, of the same variance v in every measurement and independent of all: what is
+left of it is v for each direction across the tangent space.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from qckm.common.arrays import Floats
+from qckm.decoding.fit.clusters import Mixture
+from qckm.decoding.model.sketch_model import SketchModel
+from qckm.decoding.model.waves import atoms
+from qckm.decoding.room import require_memory
+
+# Rows drawn of a mixture: a deviation is known to a twentieth then.
+_ROWS = 300
+_STEP = 1e-5
+# Directions in which a mixture moves its sketch by less than this share of the most, squared, it hardly moves in.
+_LEAST_MOVE = 1e-10
+# How many standard deviations chance may add …
+BY_CHANCE = 4.0
+# … and what the model leaves out (higher harmonics, tails) may, of the sketch's energy.
+LEFT_OUT = 1e-4
+# Bytes of all tangents. They are there three times at once.
+_MOST_TANGENTS = 1 << 30
+# Arithmetic always has some noise, rows that are all alike have none.
+_LEAST = 1e-9
+
+
+class Expectation(NamedTuple):
+    """Mean and standard deviation of the misfit, and what is too little to care."""
+
+    mean: float
+    deviation: float
+    slight: float
+
+    @property
+    def by_chance(self) -> float:
+        """The most that chance may leave."""
+        return self.mean + BY_CHANCE * self.deviation
+
+    @property
+    def goal(self) -> float:
+        """A misfit that leaves nothing to explain."""
+        return max(self.by_chance, self.slight)
+
+
+def expected_misfit(model: SketchModel, mixture: Mixture, shared_width: bool, rng: np.random.Generator) -> Expectation:
+    """Return what to expect of a mixture that was fitted with widths of their own, or a shared one.
+
+    Of thousands of unknowns, at tens of thousands of frequencies, it would take gigabytes to tell. Then nothing is left
+    to chance: clusters have to explain the sketch except for what is too little to matter.
+    """
+    slight = _slight(model)
+    if too_many(model, mixture):
+        return Expectation(0.0, 0.0, slight)
+    drawn = model.contributions(mixture.draw(_ROWS, rng))
+    tangents = tangents_of(model, mixture, shared_width)
+    basis, _ = basis_of(tangents / np.maximum(np.linalg.norm(tangents, axis=1, keepdims=True), 1e-300))
+    left = _across(basis, drawn)
+    products = left @ left.T
+    squares = np.diag(products)
+    # The trace of the covariance, and that of its square from the products of different rows.
+    trace = squares.mean()
+    of_square = ((products**2).sum() - (squares**2).sum()) / (len(left) * (len(left) - 1))
+    by_rows, by_rows_squared, added = float(trace) / model.count, float(of_square) / model.count**2, model.added
+    free = max(model.n_measurements - len(basis), 0)
+    variance = 2 * (by_rows_squared + 2 * added * by_rows + added**2 * free)
+    return Expectation(by_rows + added * free, float(np.sqrt(variance)), slight)
+
+
+def _slight(model: SketchModel) -> float:
+    """Return a misfit that is too little to care."""
+    return max(LEFT_OUT * model.energy(), _LEAST * model.n_measurements)
+
+
+def too_many(model: SketchModel, mixture: Mixture) -> bool:
+    """Return whether tangents would take gigabytes; refuse what takes more than there is."""
+    tangents = 8 * mixture.unknowns * model.waves.z.size
+    if tangents <= _MOST_TANGENTS:
+        require_memory(3 * tangents, f"Telling what {mixture.unknowns} unknowns explain")
+    return tangents > _MOST_TANGENTS
+
+
+def tangents_of(model: SketchModel, mixture: Mixture, shared_width: bool) -> Floats:
+    """Return how the mixture's sketch changes with each unknown, (unknowns, 2·m), up to factors."""
+    waves, (points, widths, axes) = model.waves, mixture.shape
+    base = atoms(waves, points, widths, axes)
+    weights = mixture.weights[:, np.newaxis, np.newaxis]
+    found = [base]
+    for i in range(points.shape[1]):
+        moved = points.copy()
+        moved[:, i] += _STEP
+        found.append(weights * (atoms(waves, moved, widths, axes) - base) / _STEP)
+    wider = weights * (atoms(waves, points, widths * (1 + _STEP), axes) - base) / _STEP
+    found.append(wider.sum(axis=0, keepdims=True) if shared_width else wider)
+    for r, i in np.ndindex(*axes.shape[1:]):
+        turned = axes.copy()
+        turned[:, r, i] += _STEP
+        found.append(weights * (atoms(waves, points, widths, turned) - base) / _STEP)
+    return np.concatenate([part.reshape(len(part), -1) for part in found])
+
+
+def _across(basis: Floats, contributions: Floats) -> Floats:
+    """Return the part of contributions (rows, 2·m), about their mean, that is across orthonormal directions."""
+    centred = contributions - contributions.mean(axis=0)
+    return np.asarray(centred - (centred @ basis.T) @ basis)
+
+
+def basis_of(tangents: Floats) -> tuple[Floats, Floats]:
+    """Return an orthonormal basis (d, 2·m) of what tangents (unknowns, 2·m) span, and roots: it is rootsᵀ·tangents."""
+    values, vectors = np.linalg.eigh(tangents @ tangents.T)
+    kept = values > _LEAST_MOVE * values[-1]
+    roots: Floats = vectors[:, kept] / np.sqrt(values[kept])
+    return roots.T @ tangents, roots
+
+
+def worthless(model: SketchModel, mixture: Mixture, missed: Floats, level: float) -> npt.NDArray[np.bool_]:
+    """Return which clusters, (K,), are what noise brings about somewhere more often than `level`.
+
+    `missed` is by how much the misfit grows without each, which is 2σ² a nat of likelihood. A cluster could be in as
+    many places as the noise tells apart, P: in one of them, noise explains log(P/level) nats with that chance.
+    """
+    K, n = mixture.points.shape
+    if too_many(model, mixture):
+        return np.zeros(K, bool)
+    variance = max(model.noise, _slight(model)) / model.n_measurements
+    tangents = tangents_of(model, mixture, True)[: K * (n + 1)].reshape(n + 1, K, -1)
+    moves = tangents * np.append(1 / K, model.deviation)[:, np.newaxis, np.newaxis]
+    grams = np.einsum("ikm,jkm->kij", moves, moves)
+    places = np.linalg.slogdet(np.eye(n + 1) + grams / variance)[1] / 2
+    found: npt.NDArray[np.bool_] = missed / (2 * variance) < places - np.log(level)
+    return found
+
+
+def leaves_out_much(model: SketchModel, width: float) -> bool:
+    """Return whether harmonics that a model leaves out are more than too little to care, of clusters of a width."""
+    return model.unseen(width) * model.energy() > _slight(model)

@@ -1,0 +1,1 @@
+"""How far from the best what was found may be, and what to know before relying on it."""
