@@ -280,7 +280,7 @@ def test_a_fault_in_one_request_does_not_fail_the_others(tmp_path, monkeypatch):
     from qckm.collector import parts
 
     real = parts.put
-    monkeypatch.setattr(parts, "put", lambda db, part, now: 1 // 0 if "bad" in part.name else real(db, part, now))
+    monkeypatch.setattr(parts, "put", lambda db, part, *more: 1 // 0 if "bad" in part.name else real(db, part, *more))
     with new_store(tmp_path) as db:
         token = senders.create_token(db, "all", ["send", "read"], ["*"], 0)
     data, answers = files.dumps(OPERATOR.sketch(rows_of(0))), {}
