@@ -104,6 +104,29 @@ def test_it_is_used_with_the_keyboard(page):
     page.find_element(By.ID, "filter").clear()
 
 
+def test_the_focus_stays_where_it_is_while_rows_come_in(page):
+    page.execute_script("document.querySelector('#rows g[tabindex]').focus()")
+    of_focus = "return document.activeElement.dataset.key"
+    key = page.execute_script(of_focus)
+    page.execute_script("latest.hours[0].rows.aachen += 1; showRows(latest)")
+    assert key
+    assert page.execute_script(of_focus) == key
+    assert page.execute_script(
+        "return [...document.querySelectorAll('main [tabindex]')].every(e => e.id || e.dataset.key)"
+    )
+
+
+def test_a_filter_that_nobody_meets_says_so(page):
+    page.find_element(By.ID, "filter").send_keys("nobody at all")
+    wait_for(page, "document.getElementById('senders').innerText.includes('No sender')")
+    page.find_element(By.ID, "filter").clear()
+
+
+def test_a_share_that_is_not_nothing_is_not_shown_as_nothing(page):
+    shown = page.execute_script("return [0, 0.0004, 0.001, 0.123].map(percent)")
+    assert shown == ["0.0 %", "less than 0.1 %", "0.1 %", "12.3 %"]
+
+
 def test_dark_is_dark_and_words_can_be_read(page):
     for scheme, dark in (("light", False), ("dark", True)):
         page.execute_cdp_cmd(
@@ -116,7 +139,16 @@ def test_dark_is_dark_and_words_can_be_read(page):
         assert (brightness(back) < 0.2) == dark
         assert contrast(back, front) > 7
         assert contrast(back, soft) > 4.5
+        of_charts, edge = page.execute_script(
+            "return [COLORS, getComputedStyle(document.getElementById('filter')).borderTopColor]"
+        )
+        for color in [*map(rgb, of_charts), edge]:
+            assert contrast(back, color) > 3, color
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def rgb(hex):
+    return f"rgb({', '.join(str(part) for part in bytes.fromhex(hex[1:]))})"
 
 
 def brightness(color):
@@ -134,12 +166,16 @@ def contrast(one, other):
 def test_without_a_token_it_asks_for_one(browser, fleet):
     url, token, _ = fleet
     browser.get(f"{url}/")
+    # A page that is still being let in would keep its token a moment later.
+    wait_for(browser, "document.body.className === 'live' || !document.getElementById('login').hidden")
     browser.execute_script("sessionStorage.clear()")
     browser.refresh()
     wait_for(browser, "!document.getElementById('login').hidden")
     box = browser.find_element(By.ID, "token")
     box.send_keys("qckm_0_0", Keys.ENTER)
     wait_for(browser, "document.getElementById('state-words').innerText.includes('not known')")
+    wide, seen = browser.execute_script("const it = document.documentElement; return [it.scrollWidth, it.clientWidth]")
+    assert wide <= seen, "the words are wider than the page"
     box.send_keys(token, Keys.ENTER)
     wait_for(browser, "document.body.className === 'live' && document.getElementById('login').hidden")
     browser.get_log("browser")  # the refusal is there, as it should

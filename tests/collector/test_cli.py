@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from collector.fleet import OPERATOR, add_devices, call, message, new_store, rows_of, running
+from collector.fleet import OPERATOR, add_devices, call, free_port, message, new_store, rows_of, running
 from qckm.cli import run
 from qckm.collector import senders
 from qckm.collector.database import Database
@@ -155,6 +155,6 @@ def test_a_file_of_settings_knows_only_settings(words, tmp_path):
     (tmp_path / "wrong.toml").write_text("colour = 'red'\n")
     code, _, said = words("collect", "--config", "wrong.toml")
     assert (code, "colour" in said) == (1, True)
-    (tmp_path / "collect.toml").write_text("group-depth = 2\n")
+    (tmp_path / "collect.toml").write_text(f"group-depth = 2\nport = {free_port()}\n")
     code, _, said = words("collect", "--config", "collect.toml")
     assert (code, "group_depth 1" in said) == (1, True)

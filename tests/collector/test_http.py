@@ -184,6 +184,13 @@ def test_what_is_too_large_is_refused_whether_its_length_is_told_or_not(url, tok
     assert b" 413 " in answer.split(b"\r\n")[0]
 
 
+def test_who_sends_too_much_hears_it_though_it_takes_a_while_to_send(url, tokens):
+    """Larger than what fits between the two: a server that hangs up is taken for one that is down, and asked again."""
+    for _ in range(5):
+        status, told = call("PUT", f"{url}/v1/parts/berlin/x", tokens["shop"], bytes(20 << 20))
+        assert (status, told["reason"]) == (413, "too large")
+
+
 def test_sketches_that_cannot_be_added_are_refused(url, tokens):
     other = qckm.SketchOperator.draw(n_features=3, n_frequencies=40, scale=1.0, random_state=9)
     real = OPERATOR.sketch(rows_of(0), sample_weight=np.full(100, 0.5))
@@ -273,7 +280,7 @@ def test_a_fault_in_one_request_does_not_fail_the_others(tmp_path, monkeypatch):
     from qckm.collector import parts
 
     real = parts.put
-    monkeypatch.setattr(parts, "put", lambda db, part, now: 1 // 0 if "bad" in part.name else real(db, part, now))
+    monkeypatch.setattr(parts, "put", lambda db, part, *more: 1 // 0 if "bad" in part.name else real(db, part, *more))
     with new_store(tmp_path) as db:
         token = senders.create_token(db, "all", ["send", "read"], ["*"], 0)
     data, answers = files.dumps(OPERATOR.sketch(rows_of(0))), {}
@@ -440,6 +447,14 @@ def test_headers_without_end_are_not_kept(url):
         with pytest.raises(OSError):  # it hangs up
             line.sendall(bytes([97]) * (64 << 20))
     assert call("GET", f"{url}/healthz")[0] == 200
+
+
+def test_more_clusters_than_rows_are_refused_in_the_words_of_the_service(url, tokens):
+    one = files.dumps(OPERATOR.sketch(rows_of(50, 1)))
+    assert call("PUT", f"{url}/v1/parts/berlin/one", tokens["shop"], one)[0] == 201
+    status, told = call("GET", f"{url}/v1/model?group=berlin&k=1000", tokens["reader"])
+    assert status == 400
+    assert told["error"].startswith("Expected n_clusters")
 
 
 def test_another_operator_or_other_groups_need_another_store(place, tokens):

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -16,10 +17,11 @@ from pathlib import Path
 import pytest
 
 from collector.fleet import OPERATOR, add_devices, call, free_port, message, new_store, rows_of, running
-from qckm.collector import checking, client, senders, sums
+from qckm.cli import run
+from qckm.collector import checking, client, senders, service, sums
 from qckm.collector.client import Client, Undelivered
 from qckm.collector.windows import Asked
-from qckm.sketch import files
+from qckm.sketch import SketchOperator, files
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "collector"
 
@@ -128,6 +130,67 @@ def test_flags_come_before_variables_and_variables_before_a_file(tmp_path):
         started.send_signal(signal.SIGTERM)
         started.wait(20)
     assert (tmp_path / "from-file" / "collector.sqlite").exists()
+
+
+def test_the_operator_has_one_name_everywhere(tmp_path, monkeypatch, capfd):
+    """As a flag, in a file and as a variable; another one than that of the store is refused, so it has been read."""
+    new_store(tmp_path / "store").close()
+    SketchOperator.draw(n_features=3, n_frequencies=40, scale=2.0, random_state=1).empty().save(tmp_path / "other.qckm")
+    (tmp_path / "collect.toml").write_text('operator = "other.qckm"\n')
+    monkeypatch.chdir(tmp_path)
+    words = ["collect", "--store", "store", "--port", str(free_port())]
+    for more in (["--operator", "other.qckm"], ["--config", "collect.toml"], []):
+        if not more:
+            monkeypatch.setenv("QCKM_COLLECT_OPERATOR", "other.qckm")
+        assert run([*words, *more]) == 1, more
+        assert "Use another store" in capfd.readouterr()[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "remedy"),
+    [
+        ("--port PORT", 1, "another --port"),
+        ("--host 192.0.2.1", 1, "another --port or --host"),
+        ("--certificate nowhere.pem --private-key key.pem", 1, "nowhere.pem"),
+        ("--certificate key.pem --private-key key.pem", 1, "PEM files, in key.pem"),
+        ("--certificate key.pem", 2, "--private-key"),
+        ("--clusters -3", 2, "clusters from 0 to 1,000"),
+        ("--messages-per-second 0", 2, "messages-per-second from"),
+        ("--keep-hours 3", 2, "while late messages are taken"),
+    ],
+)
+def test_what_cannot_be_served_is_said_before_anything_is_made(words, code, remedy, tmp_path, monkeypatch, capfd):
+    OPERATOR.empty().save(tmp_path / "fleet.qckm")
+    (tmp_path / "key.pem").write_text("no key")
+    monkeypatch.chdir(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        given = ["--port", str(free_port()), *words.replace("PORT", port).split()]
+        assert run(["collect", "--operator", "fleet.qckm", *given]) == code
+    said = capfd.readouterr()[1]
+    assert remedy in said
+    assert "qckm_" not in said
+    assert not (tmp_path / "collector").exists()
+
+
+def test_without_an_operator_no_empty_store_is_left(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    assert run(["collect", "--port", str(free_port())]) == 1
+    assert "--operator" in capfd.readouterr()[1]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_that_is_not_there_is_waited_for_and_told(tmp_path, monkeypatch, capfd):
+    pytest.importorskip("psycopg")
+    monkeypatch.setattr(service, "_START_SECONDS", 1)
+    OPERATOR.empty().save(tmp_path / "fleet.qckm")
+    store = f"postgresql://me:5ecre7@127.0.0.1:{free_port()}/fleet"
+    words = ["--operator", str(tmp_path / "fleet.qckm"), "--port", str(free_port())]
+    assert run(["collect", "--store", store, *words]) == 1
+    waited, told = capfd.readouterr()[1].splitlines()
+    assert json.loads(waited)["event"] == "waiting for the database"
+    assert "start the database" in told
+    assert "5ecre7" not in waited + told
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
 
 import pytest
 
-from collector.fleet import NOON, OPERATOR, add_devices, arrivals, message, new_store, rows_of
-from qckm.collector import checking, parts, sums, upkeep
+from collector.fleet import NOON, OPERATOR, add_devices, arrivals, call, message, new_store, rows_of, running
+from qckm.collector import checking, parts, senders, sums, upkeep
 from qckm.collector.counting import count_messages
 from qckm.collector.message_sums import withdraw
 from qckm.collector.parts import Part
@@ -140,6 +140,20 @@ def test_windows_of_very_long_ago_are_forgotten_where_that_is_wanted_and_names_a
     assert whole(db).count == 0
     assert put(db, "berlin/2026-11-15", sketch_of(0), now=later) == "repeated"
     assert list(checking.check(db)) == []
+
+
+def test_what_would_be_forgotten_at_once_is_not_acknowledged(tmp_path):
+    with new_store(tmp_path) as db:
+        token = senders.create_token(db, "all", senders.RIGHTS, ["*"], 0)
+    data, old = files.dumps(sketch_of(0)), "2020-01-01"
+    with running(tmp_path, Settings()) as url:
+        assert call("PUT", f"{url}/v1/parts/berlin/{old}", token, data)[0] == 201
+    with running(tmp_path, Settings(keep_days=365)) as url:
+        assert call("PUT", f"{url}/v1/parts/berlin/{old}", token, data)[0] == 200  # it was counted once, and is known
+        status, told = call("PUT", f"{url}/v1/parts/paris/{old}", token, data)
+        assert (status, told["reason"]) == (410, "window closed")
+        assert "--keep-days" in told["error"]
+        assert call("PUT", f"{url}/v1/parts/paris/a", token, data)[0] == 201  # nothing of the first try is left
 
 
 def test_periodic_work_is_done_by_one_of_those_who_ask(db, tmp_path):

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 
 import numpy as np
 import psutil
@@ -229,6 +230,18 @@ def test_what_does_not_go_with_an_engine_is_told(folder, capfd):
     }.items():
         assert run(list(words)) in (1, 2)
         assert re.search(said, capfd.readouterr().err), words
+
+
+@pytest.mark.parametrize("engine", ["dask", "spark", "sc"])
+def test_an_address_where_nobody_listens_is_told_at_once(engine, folder, monkeypatch, capfd):
+    pytest.importorskip("distributed" if engine == "dask" else "pyspark")
+    monkeypatch.setattr(engines, "_PATIENCE", 0.5)
+    with socket.socket() as held:  # bound, so that nobody else takes it, and not listening
+        held.bind(("127.0.0.1", 0))
+        address = f"{engine}://127.0.0.1:{held.getsockname()[1]}"
+        words = ["--scale", "1", "--frequencies", "9", "-o", "out.qckm"]
+        assert run(["sketch", "0.parquet", "--engine", address, *words]) == 1
+    assert f"Expected a cluster at {address}" in capfd.readouterr().err
 
 
 def test_an_operator_travels_with_the_job_and_not_with_results(operator):

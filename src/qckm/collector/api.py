@@ -19,7 +19,7 @@ from qckm.collector.refusals import Reason, Refused
 from qckm.collector.requests import asked_of, body_of, flag, json_of, whole
 from qckm.collector.senders import Token
 from qckm.collector.service import Service
-from qckm.collector.windows import Asked, cell_of_part, parse_time, require_name, show_time
+from qckm.collector.windows import Asked, cell_of_part, forgotten_before, parse_time, require_name, show_time
 from qckm.sketch import Sketch, SketchOperator, files
 
 SKETCH = "application/vnd.qckm"
@@ -41,7 +41,8 @@ async def put_part(request: Request, service: Service, token: Token) -> Response
     service.limits.take(token.id, 1 + len(body) / 1000)
     sketch = parts.read_sketch(body, service.operator, name, any_name="*" in token.parts)
     part = Part.of(name, cell, sketch, token.name, flag(request, "replace"))
-    outcome = await service.committer.do(lambda db: parts.put(db, part, now), name)
+    oldest = forgotten_before(now, service.settings)
+    outcome = await service.committer.do(lambda db: parts.put(db, part, now, oldest), name)
     service.metrics.parts.labels(outcome).inc()
     if outcome != "repeated":
         service.metrics.rows.inc(int(sketch.count))

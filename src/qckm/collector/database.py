@@ -161,9 +161,14 @@ def sqlite_path(address: str) -> Path:
     return path if path.suffix == ".sqlite" else path / FILE
 
 
+def is_missing(address: str) -> bool:
+    """Whether nobody has made a store there, as far as can be told without making it."""
+    return not address.startswith(("postgresql://", "postgres://")) and not sqlite_path(address).exists()
+
+
 def require_store(address: str) -> None:
     """Refuse a store that nobody has made: a typing error would make an empty one."""
-    if not address.startswith(("postgresql://", "postgres://")) and not sqlite_path(address).exists():
+    if is_missing(address):
         raise CollectorError(
             f"Expected a store, found none at {address}: start `qckm collect` there first, or name it with --store."
         )

@@ -70,5 +70,6 @@ class Decoder:
                     child.kill()
                     await child.wait()
         if child.returncode not in allowed:
-            raise Refused(Reason.BAD_REQUEST, err.decode("utf-8", "replace").strip()[-500:] or "It could not be done.")
+            said = err.decode("utf-8", "replace").strip()[-500:].removeprefix("qckm: ")
+            raise Refused(Reason.BAD_REQUEST, said or "It could not be done.")
         return out

@@ -82,8 +82,19 @@ def read_sketch(data: bytes, operator: SketchOperator, name: str, any_name: bool
     return sketch
 
 
-def put(db: Database, part: Part, now: int) -> Literal["accepted", "repeated", "replaced"]:
+def put(db: Database, part: Part, now: int, forgotten_before: int = 0) -> Literal["accepted", "repeated", "replaced"]:
     """Count a part within a transaction of the caller's, unless it has been counted before."""
+    outcome = _put(db, part, now)
+    if outcome != "repeated" and part.cell.end <= forgotten_before:
+        raise Refused(
+            Reason.CLOSED,
+            f"{part.name}: windows before {show_time(forgotten_before)} are not kept (--keep-days): it would count, "
+            "and be forgotten within the hour.",
+        )
+    return outcome
+
+
+def _put(db: Database, part: Part, now: int) -> Literal["accepted", "repeated", "replaced"]:
     # Whoever comes second waits here for the first.
     new = db.execute(
         "INSERT INTO parts (name, grp, start, span, state, digest, rows, sender, received, sketch) "

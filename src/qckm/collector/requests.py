@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -22,6 +23,8 @@ from qckm.errors import QckmError
 log = logging.getLogger("qckm.collector")
 Handler = Callable[[Request, Service, Token], Awaitable[Response]]
 _BODY_SECONDS = 60
+# Of a body that is too large: what is read of it nevertheless, and for how long it may pause.
+_MOST_DISCARDED, _SILENT_SECONDS = 64 << 20, 2
 
 
 def door(right: str | None, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
@@ -75,19 +78,31 @@ async def nowhere(request: Request, error: HTTPException) -> Response:
 async def body_of(request: Request, most: int) -> bytes:
     """Return the body of a request, if it is not too large; a length that is claimed is not believed."""
     claimed = request.headers.get("content-length", "0")
-    if claimed.isdigit() and int(claimed) > most:
-        raise Refused(Reason.TOO_LARGE, f"Expected at most {most} bytes, got {claimed}.")
-    chunks, size = [], 0
+    stream, chunks, size = request.stream(), list[bytes](), 0
     try:
         async with asyncio.timeout(_BODY_SECONDS):
-            async for chunk in request.stream():
+            if claimed.isdigit() and int(claimed) > most:
+                if "expect" not in request.headers and int(claimed) <= _MOST_DISCARDED:
+                    await _discard(stream)
+                raise Refused(Reason.TOO_LARGE, f"Expected at most {most} bytes, got {claimed}.")
+            async for chunk in stream:
                 size += len(chunk)
                 if size > most:
+                    await _discard(stream)
                     raise Refused(Reason.TOO_LARGE, f"Expected at most {most} bytes, got more.")
                 chunks.append(chunk)
     except TimeoutError:
         raise Refused(Reason.BAD_REQUEST, f"Expected a request within {_BODY_SECONDS} seconds.") from None
     return b"".join(chunks)
+
+
+async def _discard(stream: AsyncIterator[bytes]) -> None:
+    """Read on for a while: whoever is hung up on while sending never hears why, and sends it all again."""
+    size = 0
+    with contextlib.suppress(TimeoutError, StopAsyncIteration):
+        while size < _MOST_DISCARDED:
+            async with asyncio.timeout(_SILENT_SECONDS):
+                size += len(await anext(stream))
 
 
 def asked_of(request: Request, begin: str = "from", end: str = "to") -> Asked:

@@ -9,7 +9,7 @@ import uuid
 from pathlib import Path
 from typing import Final
 
-from qckm.collector.database import Database
+from qckm.collector.database import Database, is_missing
 from qckm.collector.settings import Settings
 from qckm.errors import CollectorError
 from qckm.sketch import SketchOperator, files
@@ -67,7 +67,12 @@ _FIXED: Final = ("group_depth", "window")
 
 
 def prepare(db: Database, operator: SketchOperator | None, settings: Settings) -> SketchOperator:
-    """Make the tables if they are not there; return the store's operator, which is that of its first start."""
+    """Make the tables if they are not there; return the store's operator, which is that of its first start.
+
+    Without an operator, nothing is made: an empty store would be taken for one that is to be looked after.
+    """
+    if operator is None and is_missing(db.address):
+        raise _no_operator()
     with db.writing():
         for name, columns in TABLES.items():
             db.execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns})")
@@ -83,7 +88,7 @@ def prepare(db: Database, operator: SketchOperator | None, settings: Settings) -
             }
             values = [("operator", empty), *((name, value.encode()) for name, value in first.items())]
             db.many("INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", values)
-    kept = load_operator(db)
+        kept = load_operator(db)
     if operator is not None and operator.fingerprint != kept.fingerprint:
         raise CollectorError(
             f"Expected the operator that the store was made with, {kept.fingerprint[:16]}, got "
@@ -102,12 +107,16 @@ def load_operator(db: Database) -> SketchOperator:
     """Return the operator of a store."""
     version = meta(db, "version")
     if version is None:
-        raise CollectorError("Expected an operator at the first start: qckm collect --operator fleet.qckm.")
+        raise _no_operator()
     if version != str(VERSION):
         raise CollectorError(f"Expected a store of version {VERSION}, got {version}: a newer qckm may read it.")
     found = db.one("SELECT value FROM meta WHERE name = 'operator'")
     assert found is not None
     return files.loads(bytes(found[0])).operator
+
+
+def _no_operator() -> CollectorError:
+    return CollectorError("Expected an operator at the first start: qckm collect --operator fleet.qckm.")
 
 
 def meta(db: Database, name: str) -> str | None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import socket
+import ssl
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +23,7 @@ from qckm.collector.mqtt import Broker, Subscriber
 from qckm.collector.requests import door, nowhere
 from qckm.collector.service import Service
 from qckm.collector.watching import watch
+from qckm.errors import CollectorError
 
 log = logging.getLogger("qckm.collector")
 # Requests at a time: beyond, they are answered with 503. Connections: beyond, silent ones are closed.
@@ -45,10 +48,43 @@ class Address:
         return f"{'https' if self.certificate else 'http'}://{host}:{self.port}"
 
 
-def serve(service: Service, address: Address, broker: Broker | None = None) -> None:
+@contextlib.contextmanager
+def reserved(address: Address) -> Iterator[list[socket.socket]]:
+    """Have sockets of an address, which nobody can connect to yet; refuse one that cannot be served at."""
+    if address.certificate and address.key:
+        try:
+            # A key with a passphrase would ask for it, where nobody sits.
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(address.certificate, address.key, lambda: "")
+        except (OSError, ValueError) as error:
+            raise CollectorError(
+                f"Expected a certificate and its key, without a passphrase, as PEM files, in {address.certificate} and "
+                f"{address.key}, got: {error}."
+            ) from error
+    with contextlib.ExitStack() as opened:
+        try:
+            found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            sockets = []
+            for family, _, _, _, place in sorted(set(found)):
+                one = opened.enter_context(socket.socket(family, socket.SOCK_STREAM))
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                if family == socket.AF_INET6:  # 0.0.0.0 has a socket of its own
+                    one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                one.bind(place)
+                sockets.append(one)
+        except OSError as error:
+            raise CollectorError(
+                f"Expected to listen at {address.host}, port {address.port}, got: {error.strerror}. Another collector "
+                "may be there: end it, or choose another --port or --host."
+            ) from error
+        yield sockets
+
+
+def serve(
+    service: Service, address: Address, broker: Broker | None = None, sockets: list[socket.socket] | None = None
+) -> None:
     """Serve until SIGTERM or Ctrl-C, HTTP and what comes from a broker."""
     with contextlib.suppress(KeyboardInterrupt):  # after a graceful end, uvicorn raises again what ended it
-        make_server(service, address, broker).run()
+        make_server(service, address, broker).run(sockets)
 
 
 def make_server(service: Service, address: Address, broker: Broker | None = None) -> uvicorn.Server:

@@ -22,6 +22,7 @@ from qckm.collector.metrics import Metrics
 from qckm.collector.refusals import Limits, Reason, Refused, Unavailable
 from qckm.collector.senders import Directory, stamp_of
 from qckm.collector.settings import HOUR, Settings
+from qckm.errors import CollectorError
 from qckm.sketch import SketchOperator
 
 if TYPE_CHECKING:
@@ -63,15 +64,20 @@ class Service:
     @classmethod
     def open(cls, address: str, settings: Settings, operator: SketchOperator | None = None) -> Service:
         """Open a store, and make it if it is new: then it needs an operator. A database that starts is waited for."""
-        db, until = Database(address), time.monotonic() + _START_SECONDS
+        db, until, said = Database(address), time.monotonic() + _START_SECONDS, ""
         while True:
             try:
                 kept = schema.prepare(db, operator, settings)
                 return cls(address, settings, kept, senders.first_token(db, int(time.time())))
             except Unavailable as error:
-                if not db.is_postgresql or time.monotonic() > until:
+                if not db.is_postgresql:
                     raise
-                log.warning("waiting for the database", extra={"error": str(error)})
+                if time.monotonic() > until:
+                    remedy = f"Tried for {_START_SECONDS} s: start the database, or name another store with --store."
+                    raise CollectorError(f"{str(error).rstrip('.')}. {remedy}") from error
+                if str(error) != said:
+                    log.warning("waiting for the database", extra={"error": str(error)})
+                said = str(error)
                 time.sleep(0.5)
             finally:
                 db.close()

@@ -6,7 +6,7 @@ from qckm.collector import parts, schema
 from qckm.collector.database import Database
 from qckm.collector.message_sums import TABLES, Key, Vector
 from qckm.collector.settings import DAY, Settings
-from qckm.collector.windows import Asked, Cell, rolled_up_before
+from qckm.collector.windows import Asked, Cell, forgotten_before, rolled_up_before
 from qckm.sketch import SketchOperator, files
 
 # A clock that is this far from where it was an hour ago has leapt, or nobody was there to look at it.
@@ -93,10 +93,10 @@ def close_parts(db: Database, settings: Settings, now: int) -> int:
 
 def forget_windows(db: Database, settings: Settings, now: int) -> int:
     """Forget windows of very long ago, if that is wanted; names of parts stay, so that none counts twice."""
-    if not settings.keep_days:
+    before = forgotten_before(now, settings)
+    if before <= 0:
         return 0
-    before = now - settings.keep_days * DAY
-    where, values = Asked(end=before - before % DAY).where
+    where, values = Asked(end=before).where
     with db.writing():
         tables = ("part_sums", "device_sums", "report_sums", "drifts")
         done = sum(db.execute(f"DELETE FROM {table} WHERE {where}", values) for table in tables)

@@ -106,6 +106,14 @@ def rolled_up_before(now: int, settings: Settings) -> int:
     return before - before % DAY
 
 
+def forgotten_before(now: int, settings: Settings) -> int:
+    """Return the time before which no window is kept."""
+    if not settings.keep_days:
+        return 0
+    before = now - settings.keep_days * DAY
+    return before - before % DAY
+
+
 def parse_time(text: str) -> int:
     """Return the time of `2026-11-16`, `2026-11-16T05:00` or seconds since 1970; without a zone it is UTC.
 

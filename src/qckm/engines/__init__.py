@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import socket
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from qckm.engines.clusters import Cluster
 from qckm.engines.partitions import HeldRows, Partitions
@@ -65,8 +68,38 @@ def connect(engine: str) -> Iterator[Cluster]:
         "spark:yarn", "spark:local[2]", "ray:auto".
     """
     name, address = parse_engine(engine)
-    with import_engine(name).connect(address) as cluster:
+    module = import_engine(name)
+    if address is not None:
+        _require_listener(engine, address)
+    with module.connect(address) as cluster:
         yield cluster
+
+
+# The ports that engines listen at, where an address names none.
+_PORTS = {"tcp": 8786, "spark": 7077, "sc": 15002, "ray": 10001}
+_PATIENCE = 10.0  # seconds, for a cluster that starts
+
+
+def _require_listener(engine: str, address: str) -> None:
+    """Refuse an address where nobody listens: Spark would try for minutes, and say nothing that helps."""
+    kind, _, places = address.partition("://")
+    if kind not in _PORTS or not places:
+        return
+    until = time.monotonic() + _PATIENCE
+    while True:
+        for place in places.split("/")[0].split(","):  # masters of Spark of which one stands in for another
+            found = urlsplit(f"//{place}")
+            try:
+                socket.create_connection((found.hostname, found.port or _PORTS[kind]), _PATIENCE).close()
+                return
+            except (OSError, ValueError) as error:
+                words = str(getattr(error, "strerror", None) or error)
+        if time.monotonic() > until:
+            raise SourceError(
+                f"Expected a cluster at {engine}, got: {words}. Start it, or check host and port: they must be "
+                "reachable from here."
+            )
+        time.sleep(0.5)
 
 
 def open_partitions(

@@ -27,11 +27,14 @@ def _read_config(context: click.Context, _: click.Parameter, path: str | None) -
             told = tomllib.load(file)
     except tomllib.TOMLDecodeError as error:
         raise CollectorError(f"{path}: expected TOML: {error}.") from error
-    known = {param.name: param for param in context.command.params}
-    values = {name.replace("-", "_"): value for name, value in told.items()}
-    for name in values:
-        if name not in known or name == "config":
+    known = {opt[2:]: param.name for param in context.command.params for opt in param.opts if param.name != "config"}
+    known |= {name: name for name in known.values() if name}
+    values: dict[str, Any] = {}
+    for name, value in told.items():
+        setting = known.get(name) or known.get(name.replace("-", "_")) or known.get(name.replace("_", "-"))
+        if setting is None:
             raise CollectorError(f"{path}: expected settings that `qckm collect --help` lists, got {name!r:.80}.")
+        values[setting] = value
     context.default_map = {**(context.default_map or {}), **values}
 
 
@@ -49,7 +52,13 @@ def _settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group(invoke_without_command=True, context_settings={"auto_envvar_prefix": "QCKM_COLLECT"})
 @click.option("--config", type=Input(), is_eager=True, expose_value=False, callback=_read_config, help="A TOML file.")
-@click.option("--operator", "operator_file", type=Input(), help="The operator's .qckm file; at the first start only.")
+@click.option(
+    "--operator",
+    "operator_file",
+    type=Input(),
+    envvar=["QCKM_COLLECT_OPERATOR", "QCKM_COLLECT_OPERATOR_FILE"],
+    help="The operator's .qckm file; at the first start only.",
+)
 @store_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
 @click.option("--port", type=click.IntRange(1, 65535), default=8321, show_default=True, help="The port to listen at.")
@@ -94,16 +103,21 @@ def command(
         raise click.UsageError("TLS needs both --certificate and --private-key.")
     operator = None if operator_file is None else sketch_io.load_operator(operator_file)
     broker = Broker.parse(mqtt) if mqtt else None
-    service = Service.open(store, Settings(**settings), operator)
+    try:
+        chosen = Settings(**settings)
+    except CollectorError as error:
+        raise click.UsageError(str(error)) from error
     address = server.Address(host, port, certificate, private_key)
-    console = Console()
-    secret = service.first_token
-    if secret:
-        console.say("The first token, with all rights; it is not shown again:")
-        console.say(f"  {secret}")
-    console.say(f"The page: {address.url}/" + (f"#{secret}" if secret else ""))
     log_to_stderr(os.environ.get("QCKM_LOG", "info"))
-    server.serve(service, address, broker)
+    console = Console()
+    with server.reserved(address) as sockets:  # before a store is made, and its first token shown
+        service = Service.open(store, chosen, operator)
+        secret = service.first_token
+        if secret:
+            console.say("The first token, with all rights; it is not shown again:")
+            console.say(f"  {secret}")
+        console.say(f"The page: {address.url}/" + (f"#{secret}" if secret else ""))
+        server.serve(service, address, broker, sockets)
 
 
 def _require_extra() -> None:

@@ -1,7 +1,8 @@
 // Charts as SVG, drawn anew when numbers change. Every text goes in as text: names of senders are not ours.
 "use strict";
 
-const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#7a3e9d", "#a6761d", "#7f8c9a", "#e41a5b"];
+// Each stands out, three to one or more, from the cards of the light page and of the dark one.
+const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#3d96cf", "#9153b8", "#a6761d", "#7f8c9a", "#e41a5b"];
 const SVG = "http://www.w3.org/2000/svg";
 
 /** Make an element: attributes, then children, which are elements or texts. */
@@ -15,7 +16,7 @@ function make(tag, attributes = {}, ...children) {
 
 const count = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
-const percent = (share) => `${(100 * share).toFixed(1)} %`;
+const percent = (share) => (share > 0 && share < 0.001 ? "less than 0.1 %" : `${(100 * share).toFixed(1)} %`);
 
 /** How sure a drift is, and, where that is known, how large. */
 const verdict = ({ pvalue, effect }) => (pvalue < 1e-300 ? "p < 1e-300" : `p = ${pvalue.toPrecision(2)}`) + (effect === undefined || effect === null ? "" : `, effect ${effect.toPrecision(2)}`);
@@ -77,7 +78,7 @@ function bars(windows, span, slots, now, width, label) {
   for (let slot = 0; slot < slots; slot++) {
     const start = first + slot * span, rows = known.get(start) || {};
     const x = left + slot * step;
-    const group = make("g", { class: "mark", tabindex: known.has(start) ? 0 : undefined, opacity: start === last ? 0.6 : undefined });
+    const group = make("g", { class: "mark", "data-key": start, tabindex: known.has(start) ? 0 : undefined, opacity: start === last ? 0.6 : undefined });
     let sum = 0;
     const words = [];
     names.forEach((name, number) => {
@@ -121,10 +122,10 @@ function driftStrip(drifts, span, slots, now) {
       const words = `${group || "all"}, ${when(drift.start, span)}: ${!compared ? "not compared" : drift.drifted ? "drift" : "no drift"}${compared ? `, ${verdict(drift)}` : ""}`;
       const kind = !compared ? "none" : drift.drifted ? "drifted" : "alike";
       // Not only by colour: drift is tall.
-      return make("rect", { class: `mark ${kind}`, x: slot * 20 + 1, y: drift.drifted ? 0 : 4, width: 17, height: drift.drifted ? 14 : 6, rx: 2, tabindex: drift.drifted ? 0 : undefined }, make("title", {}, words));
+      return make("rect", { class: `mark ${kind}`, x: slot * 20 + 1, y: drift.drifted ? 0 : 4, width: 17, height: drift.drifted ? 14 : 6, rx: 2, "data-key": `${group} ${drift.start}`, tabindex: drift.drifted ? 0 : undefined }, make("title", {}, words));
     });
     return [make("span", { title: group || "all" }, group || "all"), make("svg", { viewBox: `0 0 ${slots * 20} 14`, preserveAspectRatio: "none", height: 14, role: "img", "aria-label": `Drift of ${group || "all"}` }, cells)];
   });
   const ends = make("span", { class: "ends soft" }, make("span", {}, tick(first, span)), make("span", {}, slots > 1 ? tick(last, span) : ""));
-  return make("div", { class: "strip", tabindex: 0, role: "group", "aria-label": "Drift by group and window" }, make("span"), ends, rows);
+  return make("div", { class: "strip", "data-key": "strip", tabindex: 0, role: "group", "aria-label": "Drift by group and window" }, make("span"), ends, rows);
 }

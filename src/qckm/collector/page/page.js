@@ -68,7 +68,7 @@ function showDrift(found) {
     if (!shown.length) return make("p", { class: "soft" }, "No window has been compared yet: the first comparison needs two that have ended.");
     const news = shown.filter((drift) => drift.drifted).reverse().slice(0, 12);
     const items = news.map((drift) => make("li", {}, make("b", { class: "bad" }, drift.group || "all"), ` ${when(drift.start, drift.span)}: `, [verdict(drift), ...drift.words.slice(0, 3)].join("; ")));
-    return [driftStrip(shown, span, slots, found.now), news.length ? make("ul", { class: "news", tabindex: 0 }, items) : make("p", { class: "soft" }, "No drift in these windows.")];
+    return [driftStrip(shown, span, slots, found.now), news.length ? make("ul", { class: "news", "data-key": "news", tabindex: 0 }, items) : make("p", { class: "soft" }, "No drift in these windows.")];
   });
 }
 
@@ -88,7 +88,7 @@ function showClusters(found) {
       ...operator.columns.slice(0, 12).map((name, k) => ({ name, number: true, value: (row) => Number(row.center[k].toPrecision(3)).toString() })),
     ];
     const rows = clusters.centers.map((center, number) => ({ center, number }));
-    const parts = [make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Centroids" }, table(columns, rows))];
+    const parts = [make("div", { class: "scroll", "data-key": "centroids", tabindex: 0, role: "group", "aria-label": "Centroids" }, table(columns, rows))];
     if (windows.length > 1) parts.push(shareChart(windows, names, Math.max(300, $("clusters").clientWidth)));
     if (quality) parts.push(make("p", { class: "soft" }, quality));
     return parts;
@@ -128,12 +128,13 @@ function showSenders(found) {
     { name: "repeated", ...number("repeated"), narrow: false },
     { name: "refused", ...number("refused"), kind: (row) => (row.refused ? "bad" : "") },
   ];
-  draw("senders", [rows, order, found.quiet, found.totals.groups], () => {
+  draw("senders", [rows, order, found.quiet, found.totals.groups, wanted], () => {
     const quiet = found.quiet.filter((device) => device.name.toLowerCase().includes(wanted));
     const more = quiet.length ? make("p", { class: "soft" }, `Devices not heard of for more than an hour: ${quiet.slice(0, 10).map((device) => `${device.name} (${ago(device.last_seen, found.now)})`).join(", ")}${quiet.length > 10 ? ", …" : ""}`) : null;
+    const nobody = found.groups.length ? "No sender has this in its name." : "Nobody has sent anything yet.";
     const left = found.totals.groups - found.groups.length;
     const others = left ? make("p", { class: "soft" }, `${count.format(left)} more groups are not shown: those with the least trouble, and heard of last.`) : null;
-    return [rows.length ? table(columns, rows) : make("p", { class: "soft" }, "Nobody has sent anything yet."), more, others].filter(Boolean);
+    return [rows.length ? table(columns, rows) : make("p", { class: "soft" }, nobody), more, others].filter(Boolean);
   });
 }
 
