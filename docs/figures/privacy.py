@@ -86,6 +86,26 @@ def guide() -> str:
     return "\n".join(privacy_table.everything(lines, audit))
 
 
+def ordinary() -> str:
+    """Return the same noisy sums decoded as private ones and as ordinary ones, point by point."""
+    rows = read_csv("experiments/results/privacy_ordinary.csv")
+    budgets = sorted({float(row["epsilon"]) for row in rows})
+    lines = []
+    for name in dict.fromkeys(row["set"] for row in rows):
+        own = where(rows, set=name)
+        lines.append([name.replace("_", " ").replace("accelerometer", "").strip()])
+        for budget in budgets:
+            point = [row for row in own if float(row["epsilon"]) == budget]
+            both = [[row for row in point if row["decoded as"] == how] for how in ("private", "ordinary")]
+            lines[-1].append(" / ".join(map(_mean_and_flags, both)) if all(both) else "not run")
+    return table(["data", *(f"ε = {budget:g}: private / ordinary" for budget in budgets)], lines)
+
+
+def _mean_and_flags(rows: list[Row]) -> str:
+    flagged = sum(row["converged"] != "True" for row in rows)
+    return f"{mean(column(rows, 'sse_ratio')):.3f} ({flagged} of {len(rows)} flagged)"
+
+
 def shops() -> str:
     """Return what noise of each shop costs beside one noise for all and none."""
     rows = read_csv("experiments/results/privacy_shops.csv")

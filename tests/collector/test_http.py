@@ -450,9 +450,9 @@ def test_headers_without_end_are_not_kept(url):
 
 
 def test_more_clusters_than_rows_are_refused_in_the_words_of_the_service(url, tokens):
-    one = files.dumps(OPERATOR.sketch(rows_of(50, 1)))
-    assert call("PUT", f"{url}/v1/parts/berlin/one", tokens["shop"], one)[0] == 201
-    status, told = call("GET", f"{url}/v1/model?group=berlin&k=1000", tokens["reader"])
+    few = files.dumps(OPERATOR.sketch(rows_of(50, 3)))
+    assert call("PUT", f"{url}/v1/parts/kiosk/one", tokens["head"], few)[0] == 201  # a group of its own
+    status, told = call("GET", f"{url}/v1/model?group=kiosk&k=4", tokens["reader"])
     assert status == 400
     assert told["error"].startswith("Expected n_clusters")
 

@@ -57,7 +57,7 @@ def dumps(sketch: Sums) -> bytes:
     Examples
     --------
     >>> import numpy as np, qckm
-    >>> op = qckm.Operator.draw(n_features=2, n_frequencies=8, scale=1.0, random_state=0)
+    >>> op = qckm.SketchOperator.draw(n_features=2, n_frequencies=8, scale=1.0, random_state=0)
     >>> sketch = op.sketch(np.eye(2))
     >>> qckm.files.loads(dumps(sketch)) == sketch
     True
