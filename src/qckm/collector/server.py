@@ -97,7 +97,8 @@ def make_server(service: Service, address: Address, broker: Broker | None = None
         service.every(10.0, lambda: watch(service))
         subscriber = None
         if broker is not None:
-            subscriber = service.subscriber = Subscriber(broker, service, str(address.port))
+            subscriber = Subscriber(broker, service, str(address.port))
+            service.publish = subscriber.publish
             subscriber.start()
         log.info("listening", extra={"url": address.url})
         if not (address.certificate or address.host == "localhost" or address.host.startswith(("127.", "::1"))):

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from qckm.collector import messages, schema, senders, upkeep
 from qckm.collector.counting import Outcome
@@ -24,9 +24,6 @@ from qckm.collector.senders import Directory, stamp_of
 from qckm.collector.settings import HOUR, Settings
 from qckm.errors import CollectorError
 from qckm.sketch import SketchOperator
-
-if TYPE_CHECKING:
-    from qckm.collector.mqtt import Subscriber
 
 log = logging.getLogger("qckm.collector")
 T = TypeVar("T")
@@ -52,7 +49,7 @@ class Service:
     first_token: str | None = field(default=None, repr=False)  # where the store is new
     directory: Directory = field(default_factory=Directory)
     metrics: Metrics = field(default_factory=Metrics)
-    subscriber: Subscriber | None = None
+    publish: Callable[[str, bytes], None] | None = None  # below our topic, where there is a broker
     _looked: float = 0.0
     _look: asyncio.Task[None] | None = None
     _tried: float = -1e9

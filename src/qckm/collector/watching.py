@@ -155,8 +155,8 @@ def _tell(service: Service, cell: Cell, result: dict[str, Any]) -> None:
         "words": words_of(result),
     }
     data = json.dumps(news).encode()
-    if service.subscriber is not None:
-        service.subscriber.publish(f"drift/{cell.group or 'all'}", data)
+    if service.publish is not None:
+        service.publish(f"drift/{cell.group or 'all'}", data)
     if service.settings.webhook:
         try:
             client.post(service.settings.webhook, data)
