@@ -118,7 +118,8 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Compress
     def transform(self, X: Any) -> Floats:
         """Return the rows in terms of the components, (rows, r)."""
         check_is_fitted(self)
-        coordinates: Floats = (finite_rows(self, X) - self.mean_) / self.deviations_ @ self.components_.T
+        rows = np.ascontiguousarray(finite_rows(self, X))  # a frame's are in another order, and BLAS sums differently
+        coordinates: Floats = (rows - self.mean_) / self.deviations_ @ self.components_.T
         return coordinates
 
     def inverse_transform(self, X: Any) -> Floats:
