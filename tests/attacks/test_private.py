@@ -225,11 +225,11 @@ def noisy(op, rows, epsilon, seed):
 
 @pytest.mark.filterwarnings("ignore::qckm.errors.PoorFitWarning")
 def test_4_centroids_to_begin_at_do_not_skip_the_search_in_noise(monkeypatch):
-    from qckm.decoding.search import noisy_fit
+    from qckm.decoding.search import scales
 
     begun = []
-    inner = noisy_fit.search_in_noise
-    monkeypatch.setattr(noisy_fit, "search_in_noise", lambda *some: begun.append(some[-1]) or inner(*some))
+    inner = scales.search_in_noise
+    monkeypatch.setattr(scales, "search_in_noise", lambda *some: begun.append(some[-1]) or inner(*some))
     start = np.array([[-1.0, 0.0], [1.0, 0.0]])
     qckm.decode(noisy(OP, ROWS, 100.0, 0), 2, init=start, random_state=0)
     assert len(begun) == 1

@@ -1,14 +1,17 @@
 """K Gaussians fitted to a sketch at the scale that suits the data: of several octaves, that which predicts best.
 
-Each octave is decoded alone. Its density then predicts the measurements of the others, of which the fit has seen
-nothing. One that is too fine has little but noise to fit, and is wrong about the coarse octaves; one that is too coarse
-takes neighbours for one cluster, and is wrong about the fine ones. Were an octave judged by the others only, the one
-that is hardest to predict would gain by not having to; so its own measurements count too, with the error that they
+Each octave is searched once, alone. What is found there predicts the measurements of the others, of which the fit has
+seen nothing. One that is too fine has little but noise to fit, and is wrong about the coarse octaves; one that is too
+coarse takes neighbours for one cluster, and is wrong about the fine ones. Were an octave judged by the others only, the
+one that is hardest to predict would gain by not having to; so its own measurements count too, with the error that they
 would have had if they had not been fitted, as far as that is known (generalised cross-validation).
 
 Errors count by their energy distance (Székely), ∫ |φ(ω) − ψ(ω)|² / ‖ω‖ⁿ⁺¹ dω for the characteristic functions of data
 and density: along every direction an octave counts half of the octave below. That is a distance of distributions that
 no scale is built into, and as k-means does, it minds rows in the wrong place by how far they are from the right one.
+
+Clusters are searched for in the octave that was chosen, and then fitted to that and its neighbours, as each has but its
+share of what is known. So are densities.
 """
 
 from __future__ import annotations
@@ -27,8 +30,10 @@ from qckm.decoding.model.sketch_model import SketchModel
 from qckm.decoding.search.attempts import Attempt, begin_at, choose_n_axes, search_from_scratch
 from qckm.decoding.search.density import fit_densities
 from qckm.decoding.search.expectation import leaves_out_much
-from qckm.decoding.search.search import Search
+from qckm.decoding.search.noisy_fit import finish_in_noise, search_in_noise
+from qckm.decoding.search.search import ONCE, Search
 from qckm.decoding.task import Task
+from qckm.operator.codes import Codes
 from qckm.sketch import Sketch
 
 # A search is given up after so much work (terms of sums): half a minute or so.
@@ -38,24 +43,48 @@ _LEAST_FREEDOM = 0.2
 
 
 class Fitted(NamedTuple):
-    """K Gaussians fitted to a sketch at one scale, richer densities where they do not explain it, and their model."""
+    """K Gaussians fitted to a sketch, richer densities where they do not explain it, their model and their octave."""
 
     model: SketchModel
     attempt: Attempt
     densities: list[Mixture]
+    octave: int | None
     n_evaluations: int
 
 
-def fit_at_best_scale(task: Task, rng: np.random.Generator) -> tuple[int | None, Fitted]:
-    """Fit Gaussians to each octave of a sketch; return which octave suits the data, and those."""
+def fit_at_best_scale(task: Task, rng: np.random.Generator) -> Fitted:
+    """Fit K Gaussians to a sketch, in the octave that suits the data, and densities of more where these miss much."""
+    octave = choose_octave(task, rng)
+    model, search = begin_search(task, part_of(task.sketch, octave), rng)
+    if task.sketch.private:
+        found = search_in_noise(search, model, task.n_clusters, task.n_init, task.start)
+        if octave is not None:
+            model, search, found = widened(task, octave, model, search, found)
+        attempt = finish_in_noise(search, model, found, task.n_clusters, rng)
+        search.work = 0.0  # the patience of densities is their own
+    else:
+        model, attempt = _fit_gaussians(task, part_of(task.sketch, octave), model, search)
+        if octave is not None:
+            model, search, (begun,) = widened(task, octave, model, search, [attempt.one_width])
+            n_axes = choose_n_axes(search, task.n_clusters)
+            attempt = begin_at(search, model, begun.points, n_axes, float(begun.widths[0]))
+    densities = []
+    if not attempt.explained:
+        # Densities of many clusters do with the usual harmonics: more would take several times as long.
+        densities = fit_densities(search, task.n_clusters, choose_n_axes(search, task.n_clusters))
+    return Fitted(model, attempt, densities, octave, search.n_evaluations)
+
+
+def choose_octave(task: Task, rng: np.random.Generator) -> int | None:
+    """Choose the octave whose clusters predict all of them best; there is none to choose in a sketch at one scale."""
     octaves = task.sketch.operator.octaves
-    parts = [task.sketch.octave(j) for j in range(octaves)]
-    fits = [_fit_gaussians(task, part, rng) for part in parts]
     if octaves == 1:
-        return None, fits[0]
-    best = [min([fit.attempt.own_widths, *fit.densities], key=lambda mixture: mixture.misfit) for fit in fits]
-    chosen = best_octave(parts, [Density.of(fit.model, mixture) for fit, mixture in zip(fits, best, strict=True)])
-    return chosen, fits[chosen]
+        return None
+    parts, densities = [task.sketch.octave(j) for j in range(octaves)], []
+    for part in parts:
+        model, search = begin_search(task, part, rng)
+        densities.append(Density.of(model, search.fit(search.once(task.n_clusters), ONCE, "own")))
+    return best_octave(parts, densities)
 
 
 def best_octave(parts: Sequence[Sketch], densities: Sequence[Density]) -> int:
@@ -74,31 +103,68 @@ def scores(errors: Floats, fitted: Sequence[float]) -> Floats:
     return total
 
 
-def begin_search(task: Task, sketch: Sketch, rng: np.random.Generator, far: bool = False) -> tuple[SketchModel, Search]:
-    """Return the model of a sketch at one scale, and a search in it: where most rows are, or also far from there."""
+def begin_search(task: Task, sketch: Sketch, rng: np.random.Generator) -> tuple[SketchModel, Search]:
+    """Return the model of a sketch at one scale, and a search in it, also far from where most rows are.
+
+    A private sketch tells how far rows may be, not how far they are.
+    """
     model = SketchModel.of(sketch, task.spread)
     problem = Problem(model.waves, model.to_points(task.lower), model.to_points(task.upper))
-    furthest = model.furthest(problem.lower, problem.upper) if far else 1.0
+    furthest = 1.0 if sketch.private else model.furthest(problem.lower, problem.upper)
     patience = PATIENCE * task.n_init
     return model, Search(problem, model.n_measurements, model.mean, model.deviation, rng, patience, furthest)
 
 
-def _fit_gaussians(task: Task, sketch: Sketch, rng: np.random.Generator) -> Fitted:
-    """Fit K Gaussians to a sketch at one scale, and densities of more where these do not explain it."""
-    model, search = begin_search(task, sketch, rng, far=True)
+def part_of(sketch: Sketch, octave: int | None) -> Sketch:
+    """Return an octave of a sketch, or the sketch."""
+    return sketch if octave is None else sketch.octave(octave)
+
+
+def widened(
+    task: Task, octave: int, narrow: SketchModel, search: Search, found: Sequence[Mixture]
+) -> tuple[SketchModel, Search, list[Mixture]]:
+    """Return the model of an octave and those beside it, a search in it, and mixtures of the octave in its coordinates.
+
+    Further away, frequencies are too low or too high to tell.
+    """
+    wide, search_in_wide = begin_search(task, _around(task.sketch, octave), search.rng)
+    search_in_wide.n_evaluations = search.n_evaluations
+    return wide, search_in_wide, [moved(mixture, narrow, wide) for mixture in found]
+
+
+def moved(mixture: Mixture, here: SketchModel, there: SketchModel) -> Mixture:
+    """Return a mixture in another model's coordinates."""
+    ratio = here.spread / there.spread
+    points = there.to_points(here.to_centers(mixture.points))
+    return mixture._replace(points=points, widths=mixture.widths * ratio**2, axes=mixture.axes * ratio)
+
+
+def _around(sketch: Sketch, octave: int) -> Sketch:
+    """Return the sketch of an octave and those beside it."""
+    octaves, m = sketch.operator.octaves, sketch.operator.n_frequencies // sketch.operator.octaves
+    first, stop = max(octave - 1, 0), min(octave + 2, octaves)
+    here = slice(first * m, stop * m)
+    codes = sketch.operator.frequency_codes
+    assert isinstance(codes, np.ndarray)
+    part = Codes(np.ascontiguousarray(codes[:, here]), sketch.operator.dither_codes[here].copy(), stop - first)
+    operator = replace(sketch.operator, codes=part)
+    return replace(sketch, operator=operator, total=sketch.total.reshape(-1, octaves * m)[:, here].ravel())
+
+
+def _fit_gaussians(task: Task, sketch: Sketch, model: SketchModel, search: Search) -> tuple[SketchModel, Attempt]:
+    """Fit K Gaussians to a sketch at one scale; return also the model that suits them."""
     n_axes = choose_n_axes(search, task.n_clusters)
     if task.start is None:
         attempt = search_from_scratch(search, model, task.n_clusters, n_axes, task.n_init)
     else:
         attempt = begin_at(search, model, model.to_points(task.start), n_axes)
     width = float(attempt.one_width.widths[0])
-    if not attempt.explained and leaves_out_much(model, width):  # the clusters are narrow, beside their distances
-        more = SketchModel.of(sketch, task.spread, MORE_HARMONICS[model.waves.step])
-        closer = replace(search, problem=replace(search.problem, waves=more.waves))
-        another = begin_at(closer, more, attempt.one_width.points, n_axes, width)
-        search.n_evaluations = closer.n_evaluations
-        if another.explained:  # else narrow clusters are the model's, not the data's, and would make a poor cloud
-            model, attempt = more, another
-    # Densities of many clusters do with the usual harmonics: more would take several times as long.
-    densities = [] if attempt.explained else fit_densities(search, task.n_clusters, n_axes)
-    return Fitted(model, attempt, densities, search.n_evaluations)
+    if attempt.explained or not leaves_out_much(model, width):
+        return model, attempt
+    # The clusters are narrow, beside their distances.
+    more = SketchModel.of(sketch, task.spread, MORE_HARMONICS[model.waves.step])
+    closer = replace(search, problem=replace(search.problem, waves=more.waves))
+    another = begin_at(closer, more, attempt.one_width.points, n_axes, width)
+    search.n_evaluations = closer.n_evaluations
+    # Else narrow clusters are the model's, not the data's, and would make a poor cloud.
+    return (more, another) if another.explained else (model, attempt)

@@ -27,8 +27,9 @@ from qckm.decoding.watching import asked_to_stop
 STARTS, STAGES, STEPS, STRIDE = 40, 3, 15, 0.8
 # Of the clusters there are, this share is added, removed or swapped at a time; at least one.
 SHARE = 0.1
-# Iterations of a fit in between, and of one that is to end where it may: it stops before that, when it gains nothing.
-BRIEF, LONG = 25, 500
+# Iterations of a fit in between, of one that others are to follow, and of one that is to end where it may: it stops
+# before that, when it gains nothing.
+BRIEF, ONCE, LONG = 25, 200, 500
 # So many swaps in a row that gain nothing are the last.
 IDLE = 5
 # A gain is a misfit that is less by this share, which is above what is left of a brief fit's descent.
@@ -66,6 +67,11 @@ class Search:
         """Return one cluster, from where the data are: no two searches begin alike."""
         width = float((self.deviation**2).mean()) if widths == "own" else self.fine
         return self.fit(self.weigh(*self.round(self.draw_starts(1), width)), BRIEF, widths)
+
+    def once(self, n_clusters: int) -> Mixture:
+        """Search once for K clusters of one width: grow beyond them, and prune."""
+        grown = self.grow(self.alone("shared"), 2 * n_clusters)
+        return self.fit(self.prune(grown, n_clusters), ONCE)
 
     def begin(self, points: Floats, width: float | None = None) -> Mixture:
         """Return round clusters that were fitted from points (K, n) on, of some width."""

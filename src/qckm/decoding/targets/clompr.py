@@ -18,7 +18,7 @@ from qckm.common.random import spawn
 from qckm.decoding.fit.clusters import non_negative_weights
 from qckm.decoding.model.loops import Descent, Rules, Waves, loops
 from qckm.decoding.model.sketch_model import FirstHarmonicModel
-from qckm.decoding.search.scales import fit_at_best_scale
+from qckm.decoding.search.scales import choose_octave, part_of
 from qckm.decoding.targets.clustering import Clustering, heaviest_first, share_explained
 from qckm.decoding.task import Task
 from qckm.decoding.verdict.remarks import remarks_on
@@ -41,8 +41,8 @@ class Support:
 def decode_by_clompr(task: Task) -> Clustering:
     """Find the points of the best of some replicates of CL-OMPR, in the octave that suits the data."""
     (rng,) = spawn(task.random_state, 1)
-    octave = fit_at_best_scale(task, rng)[0] if task.sketch.operator.octaves > 1 else None
-    model = FirstHarmonicModel.of(task.sketch.octave(octave or 0))
+    octave = choose_octave(task, rng)
+    model = FirstHarmonicModel.of(part_of(task.sketch, octave))
     lower, upper = model.to_points(task.lower), model.to_points(task.upper)
     start = None if task.start is None else model.to_points(task.start)
     replicates = [

@@ -17,10 +17,10 @@ from qckm.common.random import spawn
 from qckm.decoding.clouds.cloud import Cloud
 from qckm.decoding.clouds.ensemble import clouds_of
 from qckm.decoding.model.mixture import Density, predict
-from qckm.decoding.search.noisy_fit import fit_in_noise, redrawn_regret
 from qckm.decoding.search.scales import fit_at_best_scale
 from qckm.decoding.targets.clustering import Clustering, heaviest_first, share_explained
 from qckm.decoding.task import Sample, Task
+from qckm.decoding.verdict.redrawn import redrawn_regret
 from qckm.decoding.verdict.regret import Decision, decide, decide_by_rows
 from qckm.decoding.verdict.remarks import CUT_SHORT, out_of_reach, remarks_on
 from qckm.decoding.watching import tell, was_cut
@@ -40,14 +40,14 @@ def decode_by_least_regret(task: Task) -> Clustering:
         if cloud is not None:
             starts = [start for start in (task.start, task.rows.centers) if start is not None]
             return _clustering(task, decide_by_rows(task, cloud, starts, for_rows), None, 0, task.rows)
-    octave, fitted = (fit_in_noise if task.sketch.private else fit_at_best_scale)(task, for_fit)
+    fitted = fit_at_best_scale(task, for_fit)
     gaussians = fitted.attempt.own_widths.points
     starts = [fitted.model.to_centers(gaussians)] if len(gaussians) == task.n_clusters else []
     starts += [start for start in (task.start,) if start is not None]
     clouds = clouds_of(task, fitted, for_clouds)
-    by_noise = redrawn_regret(task, octave, fitted, clouds[0], for_fit) if task.sketch.private else 0.0
+    by_noise = redrawn_regret(task, fitted, clouds[0], for_fit) if task.sketch.private else 0.0
     decision = decide(task, clouds, starts, for_clouds, by_noise)
-    return _clustering(task, decision, octave, fitted.n_evaluations)
+    return _clustering(task, decision, fitted.octave, fitted.n_evaluations)
 
 
 def _clustering(
