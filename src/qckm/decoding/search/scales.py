@@ -57,7 +57,7 @@ def fit_at_best_scale(task: Task, rng: np.random.Generator) -> Fitted:
     octave = choose_octave(task, rng)
     model, search = begin_search(task, part_of(task.sketch, octave), rng)
     if task.sketch.private:
-        found = search_in_noise(search, model, task.n_clusters, task.n_init, task.start)
+        found: Sequence[Mixture] = search_in_noise(search, model, task.n_clusters, task.n_init, task.start)
         if octave is not None:
             model, search, found = widened(task, octave, model, search, found)
         attempt = finish_in_noise(search, model, found, task.n_clusters, rng)
