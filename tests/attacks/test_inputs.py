@@ -283,9 +283,9 @@ def test_9_cells_of_many_columns_are_what_they_are_of_few(folder, monkeypatch):
 BUSY = """
 import hashlib, sys
 from qckm.cli.stopping import obey_signals
-from qckm.common import leftovers
+from qckm.common.atomic import expect_leftover
 obey_signals()
-leftovers.expect(sys.argv[1])
+expect_leftover(sys.argv[1])
 print(flush=True)
 hashlib.pbkdf2_hmac("sha256", b"", b"", 10**9)  # minutes in one call
 """

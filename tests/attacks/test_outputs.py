@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import qckm
 from qckm.cli import run
-from qckm.common import atomic, locks
+from qckm.common import atomic
 from qckm.errors import BusyError, CheckpointError
 from qckm.models import FORMAT, Model, read_model, to_csv, to_json, to_npz, to_parquet
 from qckm.sketch import checkpoints, files
@@ -357,26 +357,26 @@ def test_16_a_lock_whose_holder_was_killed_is_free(tmp_path):
     path = tmp_path / "total.qckm"
     code = """
 import sys, time
-from qckm.common import locks
-with locks.locked(sys.argv[1]):
+from qckm.common import atomic
+with atomic.locked(sys.argv[1]):
     print(flush=True)
     time.sleep(99)
 """
     holder = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE)
     holder.stdout.readline()
     with pytest.raises(BusyError, match=r"total.qckm: another process is at work.*Nothing was written"):
-        locks.locked(path, patience=0.2).__enter__()
+        atomic.locked(path, patience=0.2).__enter__()
     holder.kill()
     holder.communicate()
     assert (tmp_path / ".total.qckm.lock").exists()
-    with locks.locked(path, patience=5):
+    with atomic.locked(path, patience=5):
         pass
     assert not os.listdir(tmp_path)
 
 
 def test_16_a_lock_that_was_removed_by_hand_takes_no_others_with_it(tmp_path):
     path, lock = tmp_path / "total.qckm", tmp_path / ".total.qckm.lock"
-    with locks.locked(path):
+    with atomic.locked(path):
         lock.unlink()
         lock.write_bytes(b"another's")
     assert lock.exists()
@@ -384,9 +384,9 @@ def test_16_a_lock_that_was_removed_by_hand_takes_no_others_with_it(tmp_path):
 
 def test_16_a_wait_is_said_and_ends(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(locks, "_SILENCE", 0.05)
+    monkeypatch.setattr(atomic, "_SILENCE", 0.05)
     OPERATOR.sketch(np.eye(2)).save("total.qckm")
-    held = locks.locked("total.qckm")
+    held = atomic.locked("total.qckm")
     held.__enter__()
     threading.Timer(0.5, held.__exit__, (None, None, None)).start()
     assert run(["merge", "total.qckm", "total.qckm", "-o", "total.qckm"]) == 0
@@ -427,7 +427,7 @@ def test_16_without_locks_updates_are_refused_and_files_written(tmp_path, monkey
     def refuse(_):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(locks, "_lock", refuse)
+    monkeypatch.setattr(atomic, "_lock", refuse)
     assert run(["merge", "total.qckm", "total.qckm", "-o", "total.qckm"]) == 1
     assert "total.qckm: cannot be locked (No locks available): write to a file elsewhere" in capfd.readouterr().err
     assert qckm.load("total.qckm").count == 2

@@ -11,7 +11,7 @@ import pytest
 
 import qckm
 from qckm.cli.error_hints import HINTS
-from qckm.common import locks
+from qckm.common import atomic
 from qckm.errors import Topic
 
 
@@ -146,7 +146,7 @@ def test_too_little_memory_comes_with_its_hint(folder, qckm_, monkeypatch):
 
 
 def test_a_busy_output_comes_with_its_hint(folder, qckm_):
-    with locks.locked("out.qckm", kind="run"):
+    with atomic.locked("out.qckm", kind="run"):
         code, _, err = qckm_("sketch", "rows.csv", "--scale", 1, "--frequencies", 9, "-o", "out.qckm")
     assert code == 1
     assert err.endswith(f" On the command line: {HINTS['output']}.\n")

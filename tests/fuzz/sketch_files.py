@@ -8,9 +8,8 @@ import numpy as np
 
 import qckm
 from fuzz.mutations import mutate_bytes, mutate_in_place
-from qckm.common import packed
 from qckm.errors import QckmError
-from qckm.sketch import Sketch, files, operator_sections, sections
+from qckm.sketch import Sketch, files, operator_sections, packed, sections
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 START = files.START.pack(files.MAGIC, files.VERSION)

@@ -11,7 +11,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import qckm
-from qckm.common import wide
+from qckm.common.arrays import integers_of
 from qckm.errors import OperatorError
 from qckm.kernels import reference
 from qckm.kernels.portable import GroupSums
@@ -64,10 +64,10 @@ def check_groups(op, X, n_jobs):
 
 def check_columns(sketch, codes):
     gram, found = codes.T @ codes, sketch.column_sums
-    assert wide.to_integers(found.codes) == codes.sum(axis=0).tolist()
-    assert wide.to_integers(found.squares) == np.diag(gram).tolist()
+    assert integers_of(found.codes) == codes.sum(axis=0).tolist()
+    assert integers_of(found.squares) == np.diag(gram).tolist()
     if codes.shape[1] <= 64:
-        assert wide.to_integers(found.products) == gram[np.triu_indices(len(gram), 1)].tolist()
+        assert integers_of(found.products) == gram[np.triu_indices(len(gram), 1)].tolist()
     else:
         assert found.products is None
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm.common import wide
+from qckm.common.arrays import add_wide, integers_of
 from qckm.errors import MergeError, SketchError
 from qckm.kernels.portable import PortableSketcher
 from qckm.kernels.reference import code_rows
@@ -41,7 +41,7 @@ def covariances(op, X):
 
 def numbers(sketch):
     """Return the sums of a sketch."""
-    return wide.to_integers(sketch.column_sums.codes), wide.to_integers(sketch.column_sums.squares)
+    return integers_of(sketch.column_sums.codes), integers_of(sketch.column_sums.squares)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 10, 15, 16, 33])
@@ -163,7 +163,7 @@ def test_products_that_no_rows_have_are_refused(by):
     one = op.sketch([[1.0, 2.0]])
     words = one.column_sums.products.copy()
     words[1, 0] += by * 1000
-    wrong = replace(one, column_sums=replace(one.column_sums, products=wide.add(words, wide.zeros(1))))
+    wrong = replace(one, column_sums=replace(one.column_sums, products=add_wide(words, np.zeros((2, 1), np.int64))))
     with pytest.raises(SketchError, match="columns"):
         wrong.require_consistent()
 
@@ -172,5 +172,5 @@ def test_huge_weights_do_not_wrap_products():
     op, X = operator(), np.full((3, 3), 1e6) * np.array([[1], [-1], [1]])  # codes at their limits
     weights = np.array([2**40 - 1, 2**40 - 1, 2**39])
     found = op.sketch(X, weights)
-    assert wide.to_integers(found.column_sums.products) == [32767**2 * int(weights.sum())] * 3
+    assert integers_of(found.column_sums.products) == [32767**2 * int(weights.sum())] * 3
     assert ColumnSums.of(PortableSketcher(op.measurement).sum(X, weights)) == found.column_sums

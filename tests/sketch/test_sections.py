@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm.common import packed
 from qckm.errors import FileError
-from qckm.sketch import files, sections
+from qckm.sketch import files, packed, sections
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm.common import wide
+from qckm.common.arrays import wide_of
 from qckm.kernels import reference
 from qckm.kernels.compiled import _is_exact_in_float32, _kind_of
 
@@ -46,7 +46,7 @@ def case_bytes(op, X, order):
     values = codes.astype(np.int64)
     gram = values.T @ values
     columns = (values.sum(axis=0), np.diag(gram), gram[np.triu_indices(len(gram), 1)])
-    parts += [raw(contributions.sum(axis=0, dtype=np.int64)), *(raw(wide.from_array(sums)) for sums in columns)]
+    parts += [raw(contributions.sum(axis=0, dtype=np.int64)), *(raw(wide_of(sums)) for sums in columns)]
     parts += [whole(clipped.sum(), bits.shape[1]), bits.tobytes()]
     return b"".join(parts)
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import NoReturn
 
-from qckm.common import leftovers
+from qckm.common.atomic import remove_leftovers
 
 # Seconds. The last is for a checkpoint on a slow disk.
 _UNTIL_NOTICED, _UNTIL_ENDED, _WHILE_SAVING = 0.5, 0.5, 30.0
@@ -54,7 +54,7 @@ def obey_signals() -> None:
             _done_saving.wait(_WHILE_SAVING)
         else:
             os.write(2, b"qckm: stopped\n")
-        leftovers.remove_all()
+        remove_leftovers()
         os._exit(_exit_codes[0] if _exit_codes else 1)
 
     threading.Thread(target=watch, daemon=True).start()

@@ -12,8 +12,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common import wide
-from qckm.common.arrays import Bytes, Floats, Int64s, Rows
+from qckm.common.arrays import Bytes, Floats, Int64s, Rows, Wide, add_shifted, add_wide
 from qckm.kernels import reference
 
 # Products of the columns of a row are summed for up to so many columns: 2016 products, beside which a file of 5nK
@@ -69,11 +68,11 @@ class Summary:
     count: int | float = 0
     saturated: int | float = 0
     bad_row: int | None = None
-    # Sums of codes and of their squares, (2, n) of `qckm.common.wide`, and of the products of columns i and j > i, row
-    # by row, (2, n(n − 1)/2): none of real weights, and no products of many columns.
-    codes: Int64s | None = None
-    squares: Int64s | None = None
-    products: Int64s | None = None
+    # Sums of codes and of their squares, (2, n), and of the products of columns i and j > i, row by row,
+    # (2, n(n − 1)/2): none of real weights, and no products of many columns.
+    codes: Wide | None = None
+    squares: Wide | None = None
+    products: Wide | None = None
 
     @classmethod
     def start(cls, measurement: Measurement, real: bool = False) -> Summary:
@@ -82,15 +81,15 @@ class Summary:
         total: Int64s | Floats = np.zeros(size, np.float64) if real else np.zeros(size, np.int64)
         found = cls(total, np.full(n, np.inf), np.full(n, -np.inf))
         if not real:
-            found.codes, found.squares = wide.zeros(n), wide.zeros(n)
-            found.products = wide.zeros(n * (n - 1) // 2) if n <= MOST_COLUMNS else None
+            found.codes, found.squares = np.zeros((2, n), np.int64), np.zeros((2, n), np.int64)
+            found.products = np.zeros((2, n * (n - 1) // 2), np.int64) if n <= MOST_COLUMNS else None
         return found
 
     def add_columns(self, other: Summary) -> None:
         """Add the sums of columns of other rows."""
         for name in ("codes", "squares", "products"):
             own, others = getattr(self, name), getattr(other, name)
-            setattr(self, name, None if own is None or others is None else wide.add(own, others))
+            setattr(self, name, None if own is None or others is None else add_wide(own, others))
 
 
 @dataclass
@@ -183,7 +182,7 @@ class PortableSketcher:
             for name in ("codes", "squares", "products"):
                 own, more = getattr(found, name), getattr(some, name)
                 if own is not None and more is not None:
-                    own[place] = wide.add(own[place], more)
+                    own[place] = add_wide(own[place], more)
         return None
 
     def encode(self, rows: Rows, bits: Bytes, n_jobs: int | None = None) -> int | None:
@@ -214,11 +213,11 @@ def _add_column_sums(found: Summary, codes: npt.NDArray[np.int16], weights: Int6
     values = codes.astype(np.int64)
     for shift in range(0, int(weights.max()).bit_length(), _WEIGHT_BITS):
         some = (weights.astype(np.int64) >> shift) & ((1 << _WEIGHT_BITS) - 1)
-        found.codes = wide.add_shifted(found.codes, some @ values, shift)
-        found.squares = wide.add_shifted(found.squares, some @ values**2, shift)
+        found.codes = add_shifted(found.codes, some @ values, shift)
+        found.squares = add_shifted(found.squares, some @ values**2, shift)
         if found.products is not None:
             products = (values.T * some) @ values
-            found.products = wide.add_shifted(found.products, products[np.triu_indices(len(products), 1)], shift)
+            found.products = add_shifted(found.products, products[np.triu_indices(len(products), 1)], shift)
 
 
 def count_bits(bits: Bytes) -> Int64s:

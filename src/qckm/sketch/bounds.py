@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from qckm.common import packed
 from qckm.common.arrays import Floats
-from qckm.common.packed import Cursor
 from qckm.operator import Operator
+from qckm.sketch import packed
+from qckm.sketch.packed import Cursor
 
 Bounds = tuple[Floats, Floats]
 

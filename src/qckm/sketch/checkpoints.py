@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from qckm.common import atomic, foreign_files, locks
+from qckm.common import atomic, foreign_files
 from qckm.errors import CheckpointError
 from qckm.sketch import files
 from qckm.sketch.runs import State
@@ -43,7 +43,7 @@ def path_of(output: str) -> str:
 
 def running(output: str) -> AbstractContextManager[None]:
     """Have an output to oneself for a whole run: another run would replace its checkpoint, and in the end itself."""
-    return locks.locked(output, patience=0, required=False, kind="run")
+    return atomic.locked(output, patience=0, required=False, kind="run")
 
 
 def dumps(checkpoint: Checkpoint) -> bytes:

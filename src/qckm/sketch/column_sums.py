@@ -6,14 +6,12 @@ n(n − 1)/2 products of up to 64 columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from qckm.common import wide
-from qckm.common.arrays import Floats, Int64s
+from qckm.common.arrays import Floats, Wide, add_wide, floats_of, integers_of, is_wide
 from qckm.kernels.portable import Summary
 from qckm.kernels.reference import CODE_LIMIT
 from qckm.operator import Operator
@@ -29,7 +27,7 @@ class ColumnSums:
     Parameters
     ----------
     codes, squares : ndarray of int64, shape (2, n)
-        Each number as two words (`qckm.common.wide`): sums of many rows do not fit 64 bits.
+        Each number as two words (`Wide` in `qckm.common.arrays`): sums of many rows do not fit 64 bits.
     products : ndarray of int64, shape (2, n(n − 1)/2), optional
         Likewise, of columns i and j > i, row by row; None where they are not known.
 
@@ -44,9 +42,9 @@ class ColumnSums:
     [[0.667, 1.0], [1.0, 2.0]]
     """
 
-    codes: Int64s
-    squares: Int64s
-    products: Int64s | None = None
+    codes: Wide
+    squares: Wide
+    products: Wide | None = None
 
     def __post_init__(self) -> None:
         for words in (self.codes, self.squares, self.products):
@@ -61,16 +59,14 @@ class ColumnSums:
         return cls(found.codes, found.squares, found.products)
 
     def __add__(self, other: ColumnSums) -> ColumnSums:
-        return self._with(other, wide.add)
-
-    def __sub__(self, other: ColumnSums) -> ColumnSums:
-        return self._with(other, wide.subtract)
-
-    def _with(self, other: ColumnSums, operation: Callable[[Int64s, Int64s], Int64s]) -> ColumnSums:
-        codes, squares = operation(self.codes, other.codes), operation(self.squares, other.squares)
+        codes, squares = add_wide(self.codes, other.codes), add_wide(self.squares, other.squares)
         if self.products is None or other.products is None:
             return ColumnSums(codes, squares)
-        return ColumnSums(codes, squares, operation(self.products, other.products))
+        return ColumnSums(codes, squares, add_wide(self.products, other.products))
+
+    def __sub__(self, other: ColumnSums) -> ColumnSums:
+        products = None if other.products is None else -other.products
+        return self + ColumnSums(-other.codes, -other.squares, products)
 
     def __eq__(self, other: object) -> bool:
         """Whether sums are equal, as far as both know them."""
@@ -85,12 +81,12 @@ class ColumnSums:
 
     def means(self, operator: Operator, count: int) -> Floats:
         """Return the mean of each column, in data units, (n,)."""
-        ratios = np.array([total / count for total in wide.to_integers(self.codes)])
+        ratios = np.array([total / count for total in integers_of(self.codes)])
         return np.asarray(operator.origin + operator.steps * ratios, np.float64)
 
     def variances(self, operator: Operator, count: int) -> Floats:
         """Return the variance of each column (of the population, not a sample), in data units squared, (n,)."""
-        pairs = zip(wide.to_integers(self.codes), wide.to_integers(self.squares), strict=True)
+        pairs = zip(integers_of(self.codes), integers_of(self.squares), strict=True)
         # Integers until the last division: no digits are lost where a mean is large.
         ratios = np.array([(count * square - total**2) / count**2 for total, square in pairs])
         return np.asarray(operator.steps**2 * ratios, np.float64)
@@ -99,21 +95,21 @@ class ColumnSums:
         """Return the covariances of the columns (of the population), in data units, (n, n); None without products."""
         if self.products is None:
             return None
-        totals = wide.to_integers(self.codes)
+        totals = integers_of(self.codes)
         found = np.diag(self.variances(operator, count))
         first, second = np.triu_indices(len(totals), 1)
         ratios = [
             (count * product - totals[i] * totals[j]) / count**2
-            for i, j, product in zip(first.tolist(), second.tolist(), wide.to_integers(self.products), strict=True)
+            for i, j, product in zip(first.tolist(), second.tolist(), integers_of(self.products), strict=True)
         ]
         found[first, second] = found[second, first] = operator.steps[first] * operator.steps[second] * ratios
         return found
 
     def are_possible(self, count: int, n_features: int) -> bool:
         """Return whether so many rows can have these sums, as far as one column and two columns together tell."""
-        if not wide.is_wide(self.codes, n_features) or not wide.is_wide(self.squares, n_features):
+        if not is_wide(self.codes, n_features) or not is_wide(self.squares, n_features):
             return False
-        pairs = list(zip(wide.to_integers(self.codes), wide.to_integers(self.squares), strict=True))
+        pairs = list(zip(integers_of(self.codes), integers_of(self.squares), strict=True))
         if not all(
             abs(total) <= square <= CODE_LIMIT**2 * count and total**2 <= count * square and (total - square) % 2 == 0
             for total, square in pairs
@@ -121,12 +117,12 @@ class ColumnSums:
             return False
         if self.products is None:
             return True
-        if not wide.is_wide(self.products, n_features * (n_features - 1) // 2):
+        if not is_wide(self.products, n_features * (n_features - 1) // 2):
             return False
         first, second = np.triu_indices(n_features, 1)
-        totals, squares = wide.to_floats(self.codes), wide.to_floats(self.squares)
+        totals, squares = floats_of(self.codes), floats_of(self.squares)
         spreads = np.array([count * square - total**2 for total, square in pairs], np.float64)
-        together = count * wide.to_floats(self.products) - totals[first] * totals[second]
+        together = count * floats_of(self.products) - totals[first] * totals[second]
         slack = 1 + _ROUNDING * count * np.sqrt(squares[first] * squares[second])
         return bool((np.abs(together) <= np.sqrt(spreads[first] * spreads[second]) + slack).all())
 

@@ -14,9 +14,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common import packed
 from qckm.common.arrays import Array, Floats, sha256
-from qckm.common.packed import Cursor, varint
 from qckm.errors import FileError
 from qckm.kernels.reference import TABLE_SIZE
 from qckm.operator import Operator, signatures
@@ -26,6 +24,8 @@ from qckm.operator.recipe import MOST_COMPONENTS, MOST_FEATURES, Recipe
 from qckm.operator.request import Dither
 from qckm.operator.signatures import Signature
 from qckm.operator.structured import StructuredCodes, block_size, unpack_signs
+from qckm.sketch import packed
+from qckm.sketch.packed import Cursor, varint
 
 INLINE, OPERATOR, RECIPE, NAMES, OCTAVES, RANGES = b"I", b"O", b"R", b"n", b"o", b"r"
 TAGS = (INLINE, OPERATOR, RECIPE, NAMES, OCTAVES, RANGES)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from qckm.common.arrays import sha256
-from qckm.common.packed import Cursor
 from qckm.errors import FileError, MergeError, PartsWarning, SketchError, warn
+from qckm.sketch.packed import Cursor
 
 # A year of daily files of eleven shops. A file has 8 bytes of each.
 MOST = 4096

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from qckm.common import foreign_files, packed, wide
-from qckm.common.arrays import Array, Int64s, sha256
-from qckm.common.packed import Cursor, varint
+from qckm.common import foreign_files
+from qckm.common.arrays import Array, Int64s, array_of, sha256, wide_of
 from qckm.errors import FileError
 from qckm.operator import Operator
-from qckm.sketch import bounds, operator_sections
+from qckm.sketch import bounds, operator_sections, packed
 from qckm.sketch.column_sums import ColumnSums
 from qckm.sketch.ledger import Ledger
 from qckm.sketch.operator_sections import OperatorType
+from qckm.sketch.packed import Cursor, varint
 from qckm.sketch.parts import Parts
 from qckm.sketch.sums import Sums
 
@@ -152,10 +152,10 @@ def _sections_of(sketch: Sums) -> dict[bytes, bytes]:
     if sketch.count:
         found[BOUNDS] = bounds.dumps(sketch.bounds, sketch.operator)
     if sketch.column_sums is not None:
-        codes, squares = wide.to_array(sketch.column_sums.codes), wide.to_array(sketch.column_sums.squares)
+        codes, squares = array_of(sketch.column_sums.codes), array_of(sketch.column_sums.squares)
         found[COLUMNS] = packed.signed(codes) + packed.whole(squares)
         if sketch.column_sums.products is not None:
-            found[PRODUCTS] = packed.signed(wide.to_array(sketch.column_sums.products))
+            found[PRODUCTS] = packed.signed(array_of(sketch.column_sums.products))
     if sketch.ledger is not None:
         facts = sketch.ledger.as_facts() | (sketch.ledger.spending_facts() or {})
         found[LEDGER] = json.dumps(facts, sort_keys=True, separators=(",", ":")).encode("ascii")
@@ -196,12 +196,12 @@ def _read_columns(found: Mapping[bytes, memoryview], n: int) -> ColumnSums | Non
         return None
     cursor, pairs = Cursor(found[COLUMNS]), n * (n - 1) // 2
     try:
-        codes, squares = (wide.from_array(numbers) for numbers in (cursor.signed(n), cursor.whole(n)))
+        codes, squares = (wide_of(numbers) for numbers in (cursor.signed(n), cursor.whole(n)))
         cursor.end()
-        products = None if pairs else wide.zeros(0)
+        products = None if pairs else np.zeros((2, 0), np.int64)
         if PRODUCTS in found:
             cursor = Cursor(found[PRODUCTS])
-            products = wide.from_array(cursor.signed(pairs))
+            products = wide_of(cursor.signed(pairs))
             cursor.end()
     except OverflowError as error:
         raise FileError("Expected sums of columns of at most 95 bits.") from error

@@ -22,7 +22,8 @@ from functools import partial
 from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from qckm.common import leftovers, memory
+from qckm.common import memory
+from qckm.common.atomic import expect_leftover, remove_leftover
 from qckm.common.text import format_bytes, public_name
 from qckm.errors import MissingExtraError, QckmError, SourceError
 from qckm.sources.raw import is_data
@@ -60,7 +61,7 @@ def fetch(url: str) -> list[tuple[str, str]]:
     QCKM_DOWNLOAD (bytes, or 20G) says.
     """
     folder = _temporary()
-    atexit.register(leftovers.remove, folder)
+    atexit.register(remove_leftover, folder)
     return _fetch(url, folder)
 
 
@@ -71,7 +72,7 @@ def fetched(url: str) -> Iterator[list[tuple[str, str]]]:
     try:
         yield _fetch(url, folder)
     finally:
-        leftovers.remove(folder)
+        remove_leftover(folder)
 
 
 def _fetch(url: str, folder: str) -> list[tuple[str, str]]:
@@ -105,7 +106,7 @@ def _copy(source: Any, target: BinaryIO, folder: str) -> None:
 
 def _temporary() -> str:
     folder = tempfile.mkdtemp(prefix="qckm-")
-    leftovers.expect(folder)
+    expect_leftover(folder)
     return folder
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qckm.common import wide
-from qckm.common.arrays import Int64s
+from qckm.common.arrays import Wide, add_wide
 from qckm.kernels.cuda.device import cupy
 from qckm.kernels.cuda.modules import in_c
 from qckm.kernels.portable import MOST_COLUMNS, Measurement, Summary
@@ -56,11 +55,11 @@ class ColumnTotals:
 
     def add_to(self, found: Summary) -> None:
         """Add the sums to a summary."""
-        words: Int64s = self._words.get().view(np.int64)
+        words: Wide = self._words.get().view(np.int64)
         codes, squares, products = np.split(words, [self._n, 2 * self._n], axis=1)
         for name, sums in (("codes", codes), ("squares", squares), ("products", products)):
             held = getattr(found, name)
-            setattr(found, name, None if held is None else wide.add(held, sums))
+            setattr(found, name, None if held is None else add_wide(held, sums))
 
 
 @cache

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qckm.common import packed
-from qckm.common.packed import Cursor
 from qckm.errors import FileError
+from qckm.sketch import packed
+from qckm.sketch.packed import Cursor
 
 
 @given(st.lists(st.integers(-(2**95), 2**95), max_size=30))
