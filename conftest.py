@@ -17,13 +17,9 @@ if not all(map(find_spec, COLLECTOR)):
         *(
             f"src/qckm/collector/{name}.py"
             for name in (
-                "http_api",
-                "metrics",
+                "api",
                 "mqtt",
-                "page_api",
-                "reading_api",
-                "requests",
-                "sending_api",
+                "overview",
                 "server",
                 "service",
                 "watching",

@@ -24,7 +24,7 @@ import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
 from collector.fleet import OPERATOR, add_devices, free_port, message, new_store
-from qckm.collector import checking, senders
+from qckm.collector import senders, upkeep
 from qckm.collector.database import Database
 from qckm.collector.settings import DAY
 from qckm.sketch import files
@@ -327,6 +327,6 @@ class Chaos:
         assert data == files.dumps(self.expected)
         db = Database(self.store)
         try:
-            assert list(checking.check(db)) == []
+            assert list(upkeep.check(db)) == []
         finally:
             db.close()

@@ -16,7 +16,7 @@ import pytest
 
 from collector.fleet import OPERATOR, add_devices, message, new_store, rows_of, running
 from collector.recording import record
-from qckm.collector import checking, senders
+from qckm.collector import senders, upkeep
 from qckm.collector.database import Database
 from qckm.sensor import signed
 from qckm.sketch import files
@@ -145,7 +145,7 @@ def test_none_of_a_hundred_thousand_attacks_counts(tmp_path):
     assert len(waits) > 20
     assert np.quantile(waits, 0.99) < 1
     db = Database(str(tmp_path))
-    assert list(checking.check(db)) == []
+    assert list(upkeep.check(db)) == []
     reasons = {reason for (reason,) in db.rows("SELECT DISTINCT reason FROM refusals")}
     db.close()
     assert {

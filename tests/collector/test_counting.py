@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from collector.fleet import DEFAULT, NOON, OPERATOR, add_devices, arrivals, message, new_store, rows_of
-from qckm.collector import checking, sums
+from qckm.collector import sums, upkeep
 from qckm.collector.counting import count_messages
 from qckm.collector.database import Database
 from qckm.collector.refusals import Reason
@@ -50,7 +50,7 @@ def test_messages_in_any_order_and_number_give_the_sketch_of_their_rows(db):
     assert total == expected
     assert total.count == 10 * 20 * 5
     assert sum(whole(db, group=f"hall-{i}").count for i in range(3)) == total.count
-    assert list(checking.check(db)) == []
+    assert list(upkeep.check(db)) == []
 
 
 def test_what_was_counted_is_known_to_whoever_opens_the_store_next(db, tmp_path):
@@ -90,7 +90,7 @@ def test_a_number_used_twice_an_old_number_and_an_old_boot_are_refused(db):
         assert count(db, message(device, 0, rows_of(boot), boot=boot), [device], small) == [True]
     assert count(db, message(device, 300, rows_of(3), boot=5), [device], small) == [Reason.OLD_BOOT]
     assert whole(db).count == 10 * 100
-    assert list(checking.check(db)) == []
+    assert list(upkeep.check(db)) == []
 
 
 def test_a_clock_is_believed_within_reason(db):

@@ -18,7 +18,7 @@ import pytest
 
 from collector.fleet import OPERATOR, add_devices, call, free_port, message, new_store, rows_of, running
 from qckm.cli import run
-from qckm.collector import checking, client, senders, service, sums
+from qckm.collector import client, senders, service, sums, upkeep
 from qckm.collector.client import Client, Undelivered
 from qckm.collector.windows import Asked
 from qckm.sketch import SketchOperator, files
@@ -90,7 +90,7 @@ def test_at_sigterm_it_writes_what_it_has_taken_and_ends(tmp_path):
     assert len(acknowledged) > 8
     with new_store(tmp_path / "collector") as db:
         found = sums.sketch_of(db, OPERATOR, Asked())
-        assert list(checking.check(db)) == []
+        assert list(upkeep.check(db)) == []
     expected = sum((OPERATOR.pool(OPERATOR.encode(rows)) for rows in acknowledged), OPERATOR.empty())
     assert files.dumps(found) == files.dumps(expected)
 

@@ -3,9 +3,8 @@
 import pytest
 
 from collector.fleet import NOON, OPERATOR, add_devices, arrivals, call, message, new_store, rows_of, running
-from qckm.collector import checking, parts, senders, sums, upkeep
-from qckm.collector.counting import count_messages
-from qckm.collector.message_sums import withdraw
+from qckm.collector import parts, senders, sums, upkeep
+from qckm.collector.counting import count_messages, withdraw
 from qckm.collector.parts import Part
 from qckm.collector.refusals import Reason, Refused
 from qckm.collector.settings import DAY, HOUR, Settings
@@ -42,7 +41,7 @@ def test_a_part_counts_once_and_the_sum_is_that_of_all_rows(db):
         assert put(db, name, sketch) == "repeated"
     assert files.dumps(whole(db)) == files.dumps(sum(shops.values()))
     assert whole(db, group="shop-1") == shops["shop-1/2026-11-14"] + shops["shop-1/2026-11-15"]
-    assert list(checking.check(db)) == []
+    assert list(upkeep.check(db)) == []
 
 
 def test_other_content_under_a_name_is_refused_unless_it_replaces(db):
@@ -54,7 +53,7 @@ def test_other_content_under_a_name_is_refused_unless_it_replaces(db):
     assert whole(db) == sketch_of(0) + sketch_of(1)
     assert put(db, "berlin/2026-11-15", sketch_of(2), replace=True) == "replaced"
     assert files.dumps(whole(db)) == files.dumps(sketch_of(2) + sketch_of(1))
-    assert list(checking.check(db)) == []
+    assert list(upkeep.check(db)) == []
 
 
 def test_a_withdrawn_part_leaves_nothing_and_stays_withdrawn(db):
@@ -69,7 +68,7 @@ def test_a_withdrawn_part_leaves_nothing_and_stays_withdrawn(db):
     assert whole(db) == sketch_of(0) + sketch_of(1)
     with db.writing(), pytest.raises(Refused, match="no such part"):
         parts.withdraw(db, "berlin/c", OPERATOR, "shop", NOON)
-    assert list(checking.check(db)) == []
+    assert list(upkeep.check(db)) == []
 
 
 def test_a_sum_of_parts_that_were_counted_is_not_counted_again(db):
@@ -83,7 +82,7 @@ def test_a_sum_of_parts_that_were_counted_is_not_counted_again(db):
             parts.withdraw(db, name, OPERATOR, "shop", NOON)
     assert put(db, "berlin/week", monday + tuesday) == "accepted"
     assert whole(db) == sketch_of(0) + sketch_of(1)
-    assert list(checking.check(db)) == []
+    assert list(upkeep.check(db)) == []
 
 
 def test_where_a_part_belongs_follows_from_its_name_or_from_what_is_said():
@@ -114,7 +113,7 @@ def test_hours_become_days_and_sums_stay(db):
     with db.writing():
         parts.withdraw(db, "berlin/2026-11-15T07", OPERATOR, "shop", later)
     assert whole(db) == sum(sketch_of(hour) for hour in range(24) if hour != 7)
-    assert list(checking.check(db)) == []
+    assert list(upkeep.check(db)) == []
 
 
 def test_parts_of_closed_windows_count_but_cannot_be_taken_out(db):
@@ -127,7 +126,7 @@ def test_parts_of_closed_windows_count_but_cannot_be_taken_out(db):
         with db.writing(), pytest.raises(Refused, match="not kept any more"):
             parts.withdraw(db, name, OPERATOR, "shop", later)
     assert whole(db) == sketch_of(0) + sketch_of(1)
-    assert list(checking.check(db)) == []
+    assert list(upkeep.check(db)) == []
 
 
 def test_windows_of_very_long_ago_are_forgotten_where_that_is_wanted_and_names_are_not(db):
@@ -139,7 +138,7 @@ def test_windows_of_very_long_ago_are_forgotten_where_that_is_wanted_and_names_a
     assert upkeep.forget_windows(db, settings, later) == 1
     assert whole(db).count == 0
     assert put(db, "berlin/2026-11-15", sketch_of(0), now=later) == "repeated"
-    assert list(checking.check(db)) == []
+    assert list(upkeep.check(db)) == []
 
 
 def test_what_would_be_forgotten_at_once_is_not_acknowledged(tmp_path):
@@ -216,4 +215,4 @@ def test_a_store_that_contradicts_itself_is_told(db, sql, words):
     with db.writing():
         db.execute(sql)
     with pytest.raises(AssertionError, match=words):
-        assert list(checking.check(db)) == []
+        assert list(upkeep.check(db)) == []

@@ -13,10 +13,9 @@ from paho.mqtt.enums import CallbackAPIVersion
 from collector import test_counting, test_parts
 from collector.fleet import DEFAULT, NOON, OPERATOR, add_devices, arrivals, call, message, new_store, rows_of, running
 from collector.peers import Mosquitto, Postgres, stopping
-from qckm.collector import checking, schema, senders, sums, upkeep
-from qckm.collector.counting import count_messages
+from qckm.collector import schema, senders, sums, upkeep
+from qckm.collector.counting import count_messages, withdraw
 from qckm.collector.database import Database
-from qckm.collector.message_sums import withdraw
 from qckm.collector.mqtt import Broker
 from qckm.collector.refusals import Unavailable
 from qckm.collector.schema import TABLES
@@ -116,7 +115,7 @@ def test_two_collectors_over_one_postgresql_count_everything_once(store):
     expected = sum(sketch for _, sketch in shops) + OPERATOR.pool(OPERATOR.encode(np.concatenate(rows)))
     assert files.dumps(found) == files.dumps(expected)
     db = Database(store)
-    assert list(checking.check(db)) == []
+    assert list(upkeep.check(db)) == []
     db.close()
 
 
@@ -156,7 +155,7 @@ def test_what_another_collector_writes_meanwhile_is_not_swept_away(store, work, 
                 withdrawn = withdraw(db, Asked(group="berlin"), None, "admin", NOON).rows
         for thread in meanwhile.values():
             thread.join(30) if thread.ident else thread.run()
-        assert list(checking.check(db)) == []
+        assert list(upkeep.check(db)) == []
         with db.reading():
             kept = sums.sketch_of(db, OPERATOR, Asked()).count
     assert kept == (400 if work == "roll_up" else 400 - withdrawn)

@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from qckm.collector.messages import BLOCK, MOST_BOOTS, Boot, forgotten, mark_of, room_for
 from qckm.collector.refusals import Reason
-from qckm.collector.replay import BLOCK, MOST_BOOTS, Boot, forgotten, mark_of, room_for
 
 WINDOW = 256
 

@@ -16,9 +16,9 @@ from qckm.cli import options
 from qckm.cli.console import Console, show
 from qckm.cli.outputs import write_bytes
 from qckm.cli.paths import Input, Output
-from qckm.collector import checking, message_sums, parts, schema, senders
+from qckm.collector import counting, parts, schema, senders, upkeep
+from qckm.collector.counting import Withdrawal
 from qckm.collector.database import Database, require_store
-from qckm.collector.message_sums import Withdrawal
 from qckm.collector.windows import Asked, show_time
 from qckm.common.text import public_name
 from qckm.errors import CollectorError
@@ -192,7 +192,7 @@ def withdraw(
         if part is not None:
             done = Withdrawal(parts.withdraw(db, part, schema.load_operator(db), "command line", now), 1, ())
         else:
-            done = message_sums.withdraw(db, Asked.parse(begin, end, group), device, "command line", now)
+            done = counting.withdraw(db, Asked.parse(begin, end, group), device, "command line", now)
     for window in done.untouched:
         console.say(f"{window}: only touched, and left as it is")
     console.say(f"{done.rows:,} rows taken out")
@@ -203,7 +203,7 @@ def withdraw(
 @_on_store
 def check(db: Database, console: Console) -> int:
     """Make all sums anew from the parts they are sums of, and say what differs. The exit code is 1 if anything does."""
-    found = list(checking.check(db))
+    found = list(upkeep.check(db))
     for words in found:
         show(words)
     console.say(f"{public_name(db.address)}: " + (f"{len(found)} difference(s)" if found else "all sums are right"))

@@ -1,27 +1,39 @@
-"""What comes in and goes out by HTTP: a function for each kind of request. "Accepted" is on the disk."""
+"""What comes in and goes out by HTTP: a function for each kind of request. "Accepted" is on the disk.
+
+All requests have in common a token that may, a body that is not too large, parameters that make sense.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import functools
 import hashlib
 import io
+import json
+import logging
 import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from starlette.requests import Request
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from qckm.collector import message_sums, parts, sums
+from qckm.collector import counting, parts, sums
 from qckm.collector.database import Database
 from qckm.collector.parts import Part
-from qckm.collector.refusals import Reason, Refused
-from qckm.collector.requests import asked_of, body_of, flag, json_of, whole
+from qckm.collector.refusals import Reason, Refused, Unavailable
 from qckm.collector.senders import Token
 from qckm.collector.service import Service
 from qckm.collector.windows import Asked, cell_of_part, forgotten_before, parse_time, require_name, show_time
+from qckm.errors import QckmError
 from qckm.sketch import Sketch, SketchOperator, files
 
+log = logging.getLogger("qckm.collector")
+Handler = Callable[[Request, Service, Token], Awaitable[Response]]
 SKETCH = "application/vnd.qckm"
 _TIME = pa.timestamp("ms", tz="UTC")  # Parquet has no seconds
 _SCHEMA = pa.schema(
@@ -30,6 +42,57 @@ _SCHEMA = pa.schema(
 # Windows with their sketches in one answer, which is made in memory.
 _MOST_WINDOWS = 20_000
 _MOST_CLUSTERS = 1000
+_BODY_SECONDS = 60
+# Of a body that is too large: what is read of it nevertheless, and for how long it may pause.
+_MOST_DISCARDED, _SILENT_SECONDS = 64 << 20, 2
+
+
+def door(right: str | None, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+    """Let in who has a right (None: any token), and turn what is refused into an answer that says why."""
+
+    @functools.wraps(handler)
+    async def answer(request: Request) -> Response:
+        service: Service = request.app.state.service
+        address = request.client.host if request.client else "unknown"
+        name = "unknown"
+        try:
+            token = await _token_of(request, service, address)
+            name = token.name
+            if right is not None:
+                token.require(right)
+            return await handler(request, service, token)
+        except Unavailable as error:
+            log.warning("unavailable", extra={"error": str(error), "path": request.url.path})
+            words = "The store cannot be written right now: nothing was acknowledged, send it again."
+            return JSONResponse({"error": words, "reason": "unavailable"}, 503, {"Retry-After": "1"})
+        except ClientDisconnect:
+            return Response(status_code=400)
+        except QckmError as error:
+            refused = error if isinstance(error, Refused) else Refused(Reason.BAD_REQUEST, str(error))
+            service.note_refusal(refused, name)
+            headers = {"Retry-After": "1"} if refused.status == 429 else {}
+            return JSONResponse({"error": str(refused), "reason": refused.reason}, refused.status, headers)
+
+    return answer
+
+
+async def _token_of(request: Request, service: Service, address: str) -> Token:
+    """Return whose request it is. Only who fails is slowed down: others may come from the same address."""
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    given = secret.strip() if scheme.lower() == "bearer" and secret else None
+    try:
+        return service.directory.token_of(given)
+    except Refused:
+        service.failures.take(address)
+        if given is None or not await service.look_again():
+            raise
+    return service.directory.token_of(given)
+
+
+async def nowhere(request: Request, error: HTTPException) -> Response:
+    """Answer a request for what there is not, or by a method that it has not."""
+    reason = Reason.NOT_FOUND if error.status_code == 404 else Reason.BAD_REQUEST
+    return JSONResponse({"error": f"{error.detail}.", "reason": reason}, error.status_code, error.headers)
 
 
 async def put_part(request: Request, service: Service, token: Token) -> Response:
@@ -37,10 +100,10 @@ async def put_part(request: Request, service: Service, token: Token) -> Response
     name, at, now = require_name(request.path_params["part"]), request.query_params.get("at"), int(time.time())
     token.require_part(name)
     cell = cell_of_part(name, None if at is None else parse_time(at), now, service.settings)
-    body = await body_of(request, service.settings.most_part)
+    body = await _body_of(request, service.settings.most_part)
     service.limits.take(token.id, 1 + len(body) / 1000)
     sketch = parts.read_sketch(body, service.operator, name, any_name="*" in token.parts)
-    part = Part.of(name, cell, sketch, token.name, flag(request, "replace"))
+    part = Part.of(name, cell, sketch, token.name, _flag(request, "replace"))
     oldest = forgotten_before(now, service.settings)
     outcome = await service.committer.do(lambda db: parts.put(db, part, now, oldest), name)
     service.metrics.parts.labels(outcome).inc()
@@ -61,7 +124,7 @@ async def delete_part(request: Request, service: Service, token: Token) -> Respo
 
 async def list_parts(request: Request, service: Service, token: Token) -> Response:
     """List the parts of a span and a group, the newest first."""
-    (where, values), most = asked_of(request).where, min(whole(request, "limit", 100), 10_000)
+    (where, values), most = _asked_of(request).where, min(_whole(request, "limit", 100), 10_000)
     columns = ("name", "grp", "start", "span", "state", "rows", "sender", "received")
     rest = f"WHERE {where} ORDER BY received DESC, name LIMIT ?"
     found = await service.read(lambda db: db.dicts("parts", columns, rest, [*values, most]))
@@ -70,7 +133,7 @@ async def list_parts(request: Request, service: Service, token: Token) -> Respon
 
 async def post_messages(request: Request, service: Service, token: Token) -> Response:
     """Count messages that follow one another, each once; say which were refused."""
-    data = await body_of(request, service.settings.most_body)
+    data = await _body_of(request, service.settings.most_body)
     service.limits.take(token.id, 0)
     checked = await service.check_messages([data], token.name)
     service.limits.take(token.id, len(checked))
@@ -87,17 +150,17 @@ async def post_messages(request: Request, service: Service, token: Token) -> Res
 
 async def post_withdrawal(request: Request, service: Service, token: Token) -> Response:
     """Take out what a device, or all devices of a group, sent within a span."""
-    asked, now = await json_of(request), int(time.time())
+    asked, now = await _json_of(request), int(time.time())
     span, device = Asked.parse(asked.get("from"), asked.get("to"), asked.get("group")), asked.get("device")
     if ("device" in asked) == ("group" in asked) or not isinstance(device, int | None) or isinstance(device, bool):
         raise Refused(Reason.BAD_REQUEST, 'Expected {"device": 17} or {"group": "berlin"}, with "from" and "to".')
-    done = await service.committer.do(lambda db: message_sums.withdraw(db, span, device, token.name, now))
+    done = await service.committer.do(lambda db: counting.withdraw(db, span, device, token.name, now))
     return JSONResponse({"rows": done.rows, "windows": done.windows, "left_as_they_are": done.untouched})
 
 
 async def post_release(request: Request, service: Service, token: Token) -> Response:
     """Return a private sketch of a span and a group, out of the budget."""
-    asked, now = await json_of(request), int(time.time())
+    asked, now = await _json_of(request), int(time.time())
     span = Asked.parse(*(asked.pop(name, None) for name in ("from", "to", "group")))
     data = await service.committer.do(
         lambda db: sums.release_span(db, service.operator, service.settings, span, asked, now)
@@ -112,17 +175,17 @@ async def get_operator(request: Request, service: Service, token: Token) -> Resp
 
 async def get_sketch(request: Request, service: Service, token: Token) -> Response:
     """Return the sketch of a span and a group."""
-    return Response(files.dumps(await _sketch(request, service, asked_of(request))), media_type=SKETCH)
+    return Response(files.dumps(await _sketch(request, service, _asked_of(request))), media_type=SKETCH)
 
 
 async def _sketch(request: Request, service: Service, asked: Asked) -> Sketch:
-    ask = sums.private_sketch_of if flag(request, "private") else sums.sketch_of
+    ask = sums.private_sketch_of if _flag(request, "private") else sums.sketch_of
     return await service.read(lambda db: ask(db, service.operator, asked))
 
 
 async def get_windows(request: Request, service: Service, token: Token) -> Response:
     """Return the windows of a span and a group, with their sketches as Parquet or Arrow, without them as JSON."""
-    asked, form = asked_of(request), request.query_params.get("format", "json")
+    asked, form = _asked_of(request), request.query_params.get("format", "json")
     if form == "json":
         cells = await service.read(lambda db: sums.cells_of(db, asked))
         told = [
@@ -161,13 +224,13 @@ def _table(db: Database, operator: SketchOperator, asked: Asked, form: str) -> b
 async def get_model(request: Request, service: Service, token: Token) -> Response:
     """Return the centroids of a span and a group; the same sums are decoded once."""
     clusters = _clusters(request, service.settings.clusters, 1)
-    sketch = await _sketch(request, service, asked_of(request))
+    sketch = await _sketch(request, service, _asked_of(request))
     return Response(await _model(service, sketch, clusters), media_type="application/json")
 
 
 async def get_drift(request: Request, service: Service, token: Token) -> Response:
     """Compare a span with another one, the reference, of the same group."""
-    asked, other = asked_of(request), asked_of(request, "reference_from", "reference_to")
+    asked, other = _asked_of(request), _asked_of(request, "reference_from", "reference_to")
     clusters = _clusters(request, 0, 0)
     if max(asked.begin, other.begin) < min(asked.end, other.end):
         raise Refused(
@@ -184,7 +247,7 @@ async def get_drift(request: Request, service: Service, token: Token) -> Respons
 
 
 def _clusters(request: Request, default: int, least: int) -> int:
-    found = whole(request, "k", default)
+    found = _whole(request, "k", default)
     if not least <= found <= _MOST_CLUSTERS:
         raise Refused(Reason.BAD_REQUEST, f"Expected k from {least} to {_MOST_CLUSTERS}, got {found}.")
     return found
@@ -220,3 +283,66 @@ async def readiness(request: Request) -> Response:
 async def get_metrics(request: Request, service: Service, token: Token) -> Response:
     """Return numbers for Prometheus."""
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+async def _body_of(request: Request, most: int) -> bytes:
+    """Return the body of a request, if it is not too large; a length that is claimed is not believed."""
+    claimed = request.headers.get("content-length", "0")
+    stream, chunks, size = request.stream(), list[bytes](), 0
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            if claimed.isdigit() and int(claimed) > most:
+                if "expect" not in request.headers and int(claimed) <= _MOST_DISCARDED:
+                    await _discard(stream)
+                raise Refused(Reason.TOO_LARGE, f"Expected at most {most} bytes, got {claimed}.")
+            async for chunk in stream:
+                size += len(chunk)
+                if size > most:
+                    await _discard(stream)
+                    raise Refused(Reason.TOO_LARGE, f"Expected at most {most} bytes, got more.")
+                chunks.append(chunk)
+    except TimeoutError:
+        raise Refused(Reason.BAD_REQUEST, f"Expected a request within {_BODY_SECONDS} seconds.") from None
+    return b"".join(chunks)
+
+
+async def _discard(stream: AsyncIterator[bytes]) -> None:
+    """Read on for a while: whoever is hung up on while sending never hears why, and sends it all again."""
+    size = 0
+    with contextlib.suppress(TimeoutError, StopAsyncIteration):
+        while size < _MOST_DISCARDED:
+            async with asyncio.timeout(_SILENT_SECONDS):
+                size += len(await anext(stream))
+
+
+def _asked_of(request: Request, begin: str = "from", end: str = "to") -> Asked:
+    """Return the span and the group that a request asks for."""
+    given = request.query_params
+    return Asked.parse(given.get(begin), given.get(end), given.get("group"))
+
+
+def _flag(request: Request, name: str) -> bool:
+    """Return a parameter that is true or false."""
+    value = str(request.query_params.get(name, "false")).lower()
+    if value not in ("true", "false"):
+        raise Refused(Reason.BAD_REQUEST, f"Expected {name}=true or false, got {value!r:.40}.")
+    return value == "true"
+
+
+def _whole(request: Request, name: str, default: int) -> int:
+    """Return a parameter that is a whole number."""
+    value = request.query_params.get(name, str(default))
+    if not (value.isascii() and value.isdigit()) or len(value) > 9:
+        raise Refused(Reason.BAD_REQUEST, f"Expected {name} to be a whole number, got {value!r:.40}.")
+    return int(value)
+
+
+async def _json_of(request: Request) -> dict[str, Any]:
+    """Return a body that is a JSON object."""
+    try:
+        found = json.loads(await _body_of(request, 1 << 16))
+    except (ValueError, RecursionError) as error:
+        raise Refused(Reason.BAD_REQUEST, "Expected JSON.") from error
+    if not isinstance(found, dict):
+        raise Refused(Reason.BAD_REQUEST, "Expected a JSON object.")
+    return found

@@ -1,14 +1,19 @@
-"""From bytes to messages that may be counted: signed by a known device, of this operator, and possible."""
+"""From bytes to messages that may be counted: signed by a known device, of this operator, possible, not counted before.
+
+Of each boot of a device, sequence numbers are remembered in blocks of 64, four bytes of the MAC each, so that a message
+that comes again is told from another one that claims its number, in bounded memory, whatever the order. Blocks below
+the floor are forgotten, and their numbers refused.
+"""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from qckm.collector import replay
 from qckm.collector.refusals import Reason, Refused
 from qckm.collector.senders import Device
 from qckm.collector.settings import Settings
@@ -17,6 +22,10 @@ from qckm.errors import MessageError
 from qckm.privacy.report import as_report
 from qckm.sensor import signed, wire
 from qckm.sketch import SketchOperator
+
+BLOCK = 64
+MOST_BOOTS = 8
+_MARK = struct.Struct("<I")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +92,7 @@ def check(
     except MessageError as error:
         raise Refused(Reason.CONTRADICTION, str(error)) from error
     cell, believed = cell_of_message(device.name, message.time, now, settings)
-    mark = replay.mark_of(data[-signed.MAC_BYTES :].tobytes())
+    mark = mark_of(data[-signed.MAC_BYTES :].tobytes())
     return Arrival(
         message.device,
         message.boot,
@@ -106,3 +115,48 @@ def _sum_of_report(message: wire.Message, operator: SketchOperator) -> tuple[npt
     for entry in report.entries:
         total[entry >> 1] += 1 - 2 * (entry & 1)
     return total, (report.kept, len(report.entries))
+
+
+def mark_of(mac: bytes) -> int:
+    """Return what is remembered of a message, never 0."""
+    return int(_MARK.unpack_from(mac)[0]) or 1
+
+
+@dataclass
+class Boot:
+    """What came of one start of a device."""
+
+    top: int = -1  # the greatest number
+    messages: int = 0
+    floor: int = 0  # the first block that is remembered
+    blocks: dict[int, bytearray] = field(default_factory=dict)  # those that were looked up
+
+    def judge(self, sequence: int, mark: int) -> Reason | bool:
+        """Return whether a message is new, or why it is refused; its block must have been looked up."""
+        block, place = divmod(sequence, BLOCK)
+        if block < self.floor:
+            return Reason.TOO_OLD
+        if block not in self.blocks:
+            return True
+        known = _MARK.unpack_from(self.blocks[block], place * _MARK.size)[0]
+        if not known:
+            return True
+        return False if known == mark else Reason.CONFLICT
+
+    def count(self, sequence: int, mark: int, window: int) -> None:
+        """Remember a message that is new."""
+        block, place = divmod(sequence, BLOCK)
+        _MARK.pack_into(self.blocks.setdefault(block, bytearray(BLOCK * _MARK.size)), place * _MARK.size, mark)
+        self.top = max(self.top, sequence)
+        self.messages += 1
+        self.floor = max(self.floor, self.top // BLOCK + 1 - window // BLOCK)
+
+
+def room_for(boots: dict[int, Boot], number: int) -> bool:
+    """Return whether messages of a boot can be counted: those of boots that were forgotten cannot be told apart."""
+    return number in boots or len(boots) < MOST_BOOTS or number > min(boots)
+
+
+def forgotten(boots: dict[int, Boot]) -> list[int]:
+    """Return the boots that are too many: the oldest."""
+    return sorted(boots)[:-MOST_BOOTS]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import socket
 import ssl
@@ -19,8 +20,8 @@ from starlette.staticfiles import StaticFiles
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from qckm.collector import api, overview
+from qckm.collector.api import door, nowhere
 from qckm.collector.mqtt import Broker, Subscriber
-from qckm.collector.requests import door, nowhere
 from qckm.collector.service import Service
 from qckm.collector.watching import watch
 from qckm.errors import CollectorError
@@ -30,6 +31,8 @@ log = logging.getLogger("qckm.collector")
 _MOST_REQUESTS, _MOST_CONNECTIONS = 1000, 500
 # Bytes of a connection that no request waits for: headers without end, the rest of a body that was refused.
 _MOST_UNASKED = 1 << 20
+# What every record of a log has.
+_STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 
 
 @dataclass(frozen=True)
@@ -201,3 +204,30 @@ _HEADERS = [
     ("referrer-policy", "no-referrer"),
     ("cache-control", "no-store"),
 ]
+
+
+class JsonLines(logging.Formatter):
+    """A record as one line of JSON, never a secret or a row."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line; what was given as `extra` is in it under its own name."""
+        facts: dict[str, Any] = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03}Z",
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+        }
+        facts |= {name: value for name, value in vars(record).items() if name not in _STANDARD}
+        if record.exc_info:
+            facts["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(facts, default=str)
+
+
+def log_to_stderr(level: str = "info") -> None:
+    """Write the collector's log, and uvicorn's, to standard error."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonLines())
+    for name in ("qckm.collector", "uvicorn"):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [handler]
+        logger.setLevel(level.upper())
+        logger.propagate = False

@@ -12,13 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
 from qckm.collector import messages, schema, senders, upkeep
 from qckm.collector.counting import Outcome
 from qckm.collector.database import Database
 from qckm.collector.decoding import Decoder
 from qckm.collector.group_commit import Committer
 from qckm.collector.messages import Arrival
-from qckm.collector.metrics import Metrics
 from qckm.collector.refusals import Limits, Reason, Refused, Unavailable
 from qckm.collector.senders import Directory, stamp_of
 from qckm.collector.settings import HOUR, Settings
@@ -37,6 +38,34 @@ _SOON = 0.1
 _TRY, _TRY_SECONDS = 1.0, 5
 # The text of a refusal that is kept, as an example.
 _WORDS = 300
+
+
+class Metrics:
+    """What Prometheus is told of one collector, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        given: dict[str, Any] = {"registry": self.registry}
+        self.messages = Counter("qckm_messages", "Messages of devices, by what became of them", ["outcome"], **given)
+        self.parts = Counter("qckm_parts", "Parts, by what became of them", ["outcome"], **given)
+        self.rows = Counter("qckm_rows", "Rows that were added to sums", **given)
+        self.refused = Counter("qckm_refused", "Whatever was refused, by reason", ["reason"], **given)
+        self.commits = Histogram(
+            "qckm_commit_seconds",
+            "Transactions, until they are on the disk",
+            buckets=(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5),
+            **given,
+        )
+        self.batch = Histogram(
+            "qckm_commit_messages", "Messages in a transaction", buckets=(1, 10, 100, 1000, 10_000), **given
+        )
+        self.waiting = Gauge("qckm_waiting_messages", "Messages that wait for a commit", **given)
+        self.mqtt = Gauge("qckm_mqtt_connected", "Whether there is a connection to the broker", **given)
+
+    def text(self) -> bytes:
+        """Return all numbers, as Prometheus reads them."""
+        text: bytes = generate_latest(self.registry)
+        return text
 
 
 @dataclass

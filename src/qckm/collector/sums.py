@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from qckm.collector import schema
+from qckm.collector.counting import DEVICES, REPORTS, TABLES, Vector
 from qckm.collector.database import Database
-from qckm.collector.message_sums import DEVICES, REPORTS, TABLES, Vector
 from qckm.collector.refusals import Reason, Refused
 from qckm.collector.settings import Settings
 from qckm.collector.windows import OF_CELL, Asked, Cell, show_time

@@ -95,7 +95,6 @@ def command(
         return
     _require_extra()
     from qckm.collector import server
-    from qckm.collector.metrics import log_to_stderr
     from qckm.collector.mqtt import Broker
     from qckm.collector.service import Service
 
@@ -108,7 +107,7 @@ def command(
     except CollectorError as error:
         raise click.UsageError(str(error)) from error
     address = server.Address(host, port, certificate, private_key)
-    log_to_stderr(os.environ.get("QCKM_LOG", "info"))
+    server.log_to_stderr(os.environ.get("QCKM_LOG", "info"))
     console = Console()
     with server.reserved(address) as sockets:  # before a store is made, and its first token shown
         service = Service.open(store, chosen, operator)
