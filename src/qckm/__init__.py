@@ -13,7 +13,7 @@ from qckm.operator.signatures import Signature
 from qckm.sketch import Sketch, SketchOperator, files, sketch_batches
 from qckm.sketch.files import load
 from qckm.sketch.sketch import register_planner
-from qckm.sources import engine_rows
+from qckm.sources.rows import GPU, register_engines
 
 if TYPE_CHECKING:
     from qckm import engines as engines
@@ -117,7 +117,7 @@ def _operator_from_pilot(*arguments: Any) -> SketchOperator:
 # As libraries do: silent, unless the program that uses it says where messages go.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 register_planner(_operator_from_pilot)
-engine_rows.register({"dask": "dask", "pyspark": "spark", "ray": "ray", engine_rows.GPU: "gpu"}, _open_partitions)
+register_engines({"dask": "dask", "pyspark": "spark", "ray": "ray", GPU: "gpu"}, _open_partitions)
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ from qckm.errors import MissingExtraError, RowsError, SourceError
 from qckm.planning.pilot import pilot_of
 from qckm.planning.row_sample import RowSample
 from qckm.sketch import files
-from qckm.sources.engine_rows import engine_of
+from qckm.sources.rows import engine_of
 
 
 def test_sketches_of_parts_merge_to_the_sketch(operator, rows, expected):

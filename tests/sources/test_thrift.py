@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from qckm.sources.parquet_footer import (
+from qckm.sources.parquet_sizes import (
     BINARY,
     INT32,
     INT64,

@@ -14,8 +14,7 @@ from qckm.engines.clusters import Cluster
 from qckm.engines.partitions import HeldRows, Partitions
 from qckm.errors import MissingExtraError, SourceError
 from qckm.sketch import Sketch, SketchOperator
-from qckm.sources.engine_rows import engine_of
-from qckm.sources.rows import OnBad
+from qckm.sources.rows import OnBad, engine_of
 
 __all__ = ["ENGINES", "Cluster", "Partitions", "connect", "import_engine", "open_partitions", "parse_engine", "sketch"]
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 from qckm.common.arrays import Array, Rows, Weights
 from qckm.engines.jobs import Block
 from qckm.errors import RowsError
-from qckm.sources.arrow import numbers_of, require_valid, rows_of
-from qckm.sources.rows import as_rows, as_weights, is_arrow_number
+from qckm.sources.arrow import is_arrow_number, numbers_of, require_valid, rows_of
+from qckm.sources.rows import as_rows, as_weights
 from qckm.sources.source import BATCH_BYTES
 from qckm.sources.table import Selection, reading
 

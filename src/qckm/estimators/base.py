@@ -31,8 +31,7 @@ from qckm.planning.pilot import Hints
 from qckm.planning.plan import Plan, Planned, decoder_seed, draw_operator, sampled
 from qckm.planning.row_sample import RowSample
 from qckm.sketch import Sketch, SketchOperator
-from qckm.sources.engine_rows import engine_of, open_held
-from qckm.sources.rows import OnBad, with_columns
+from qckm.sources.rows import OnBad, engine_of, open_held, with_columns
 from qckm.sources.source import is_read_in_batches
 
 log = logging.getLogger(__name__)

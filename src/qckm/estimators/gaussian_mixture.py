@@ -23,8 +23,7 @@ from qckm.estimators.parameters import COUNT, SHARED, Expected, finite_rows, is_
 from qckm.models import Model
 from qckm.models.gaussian_density import GaussianDensity
 from qckm.planning.pilot import Hints
-from qckm.sources.engine_rows import engine_of
-from qckm.sources.rows import OnBad
+from qckm.sources.rows import OnBad, engine_of
 
 if TYPE_CHECKING:
     from sklearn.mixture import GaussianMixture

@@ -20,8 +20,7 @@ from qckm.estimators.parameters import COUNT, SHARED, Expected, one_of, validate
 from qckm.estimators.rows import ArrayRows, EngineRows, HeldRows
 from qckm.models import Model
 from qckm.planning.pilot import Hints
-from qckm.sources.engine_rows import engine_of
-from qckm.sources.rows import OnBad
+from qckm.sources.rows import OnBad, engine_of
 
 if TYPE_CHECKING:
     from sklearn.cluster import KMeans

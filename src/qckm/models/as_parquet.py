@@ -14,8 +14,7 @@ from qckm.errors import FileError
 from qckm.models.as_csv import OURS, headings
 from qckm.models.as_json import FORMAT, MIXTURE_FORMAT, dump, format_of, notes_of, numbers_of, parse, require_sane
 from qckm.models.model import Model
-from qckm.sources.parquet import require_modest_pages
-from qckm.sources.parquet_footer import MAGIC, Footer, read_footer
+from qckm.sources.parquet_sizes import MAGIC, Footer, read_footer, require_modest_pages
 
 # By their numbers in parquet.thrift.
 _INT32, _INT64, _FLOAT, _DOUBLE = 1, 2, 4, 5

@@ -22,7 +22,7 @@ from qckm.planning.row_sample import RowSample, seed_of
 from qckm.planning.sampling import SampledRows, draw_pilot
 from qckm.planning.scale import Settings, choose_law, choose_n_frequencies, choose_settings
 from qckm.sketch import SketchOperator
-from qckm.sources.engine_rows import engine_of, open_held
+from qckm.sources.rows import engine_of, open_held
 from qckm.sources.source import Source
 
 log = logging.getLogger(__name__)

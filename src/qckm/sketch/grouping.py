@@ -20,9 +20,8 @@ from qckm.sketch.column_sums import ColumnSums
 from qckm.sketch.group_keys import GroupKeys
 from qckm.sketch.sketch import Sketch
 from qckm.sources.arrow import columns_of, require_valid, rows_of
-from qckm.sources.engine_rows import engine_of
 from qckm.sources.ipc import is_frame, read_frame
-from qckm.sources.rows import OnBad
+from qckm.sources.rows import OnBad, engine_of
 from qckm.sources.source import BATCH_BYTES, Batch, Position
 from qckm.sources.table import Selection, reading, resolve
 

@@ -9,9 +9,8 @@ from typing import Any, Protocol, Self
 
 from qckm.common.arrays import Rows
 from qckm.sketch.sketch import Sketch, SketchOperator, require_columns, sketch_batch
-from qckm.sources.engine_rows import engine_of
 from qckm.sources.opening import open_source
-from qckm.sources.rows import OnBad
+from qckm.sources.rows import OnBad, engine_of
 from qckm.sources.source import Position, Source, prefetch
 
 

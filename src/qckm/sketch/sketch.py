@@ -30,12 +30,13 @@ from qckm.sketch.column_sums import ColumnSums, add_known, know_different, subtr
 from qckm.sketch.ledger import Ledger
 from qckm.sketch.parts import NO_PARTS, Parts
 from qckm.sketch.sums import Sums
-from qckm.sources.engine_rows import engine_of, open_held
 from qckm.sources.rows import (
     OnBad,
     as_rows,
     as_weights,
+    engine_of,
     is_whole,
+    open_held,
     raise_not_finite,
     require_names,
     require_on_bad,

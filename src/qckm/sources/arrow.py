@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
+from pyarrow import types
 
 from qckm.common.arrays import Rows
 from qckm.common.text import format_bytes
 from qckm.errors import SourceError
-from qckm.sources.rows import is_arrow_number
 from qckm.sources.table import Column, Selection, reading
 
 # A file may ask for this much memory at a time, or for so many times its own bytes.
@@ -25,6 +25,14 @@ def columns_of(schema: pa.Schema) -> list[Column]:
         Column(field.name, numeric := is_arrow_number(field.type), str(field.type), numeric, field.name in index)
         for field in schema
     ]
+
+
+def is_arrow_number(kind: pa.DataType) -> bool:
+    """Whether a type is one of numbers: also booleans, decimals, and dictionaries of these."""
+    if types.is_dictionary(kind):
+        return is_arrow_number(kind.value_type)
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    return any(test(kind) for test in tests)
 
 
 def _pandas_index(schema: pa.Schema) -> set[str]:
@@ -64,7 +72,7 @@ def require_modest_size(packed: int, unpacked: int, what: str, label: str) -> No
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
     """Return the type of values, where a type is that of a dictionary of them."""
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    return kind.value_type if types.is_dictionary(kind) else kind
 
 
 def kept_batch(batch: pa.RecordBatch, schema: pa.Schema, constants: Mapping[str, str] | None = None) -> pa.RecordBatch:
@@ -73,7 +81,7 @@ def kept_batch(batch: pa.RecordBatch, schema: pa.Schema, constants: Mapping[str,
     for field in schema:
         if field.name in held:
             array = batch.column(field.name)
-            found.append(array.dictionary_decode() if pa.types.is_dictionary(array.type) else array)
+            found.append(array.dictionary_decode() if types.is_dictionary(array.type) else array)
         else:
             found.append(pa.array([(constants or {})[field.name]] * batch.num_rows, pa.string()))
     return pa.RecordBatch.from_arrays(found, schema=schema)
@@ -103,11 +111,11 @@ def numbers_of(array: pa.Array | pa.ChunkedArray, place: str = "") -> Rows:
     """Return a column as numbers; its nulls are NaN."""
     if not is_arrow_number(array.type):
         raise SourceError(f"Expected numbers{place}, got the type {array.type}. Convert it first.")
-    if pa.types.is_dictionary(array.type):
+    if types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    if pa.types.is_boolean(array.type):
+    if types.is_boolean(array.type):
         array = array.cast(pa.uint8())
-    elif not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):  # decimals, nulls
+    elif not (types.is_integer(array.type) or types.is_floating(array.type)):  # decimals, nulls
         array = array.cast(pa.float64())
     # Where they lie: pyarrow's own way would import pandas, where there is pandas, in the thread that reads.
     parts = [_values_of(part) for part in (array.chunks if isinstance(array, pa.ChunkedArray) else [array])]
@@ -130,4 +138,4 @@ def _values_of(array: pa.Array) -> Rows:
 
 
 def _fits_single(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_float32(kind) or pa.types.is_float16(kind))
+    return bool(types.is_float32(kind) or types.is_float16(kind))

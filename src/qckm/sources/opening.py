@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import stat
 from collections.abc import Callable, Sequence
 
@@ -12,10 +13,22 @@ import numpy as np
 from qckm.common import foreign_files
 from qckm.common.text import is_url, public_name
 from qckm.errors import QckmError, SourceError
-from qckm.sources.raw import ENDINGS, SNIFF, Peekable, format_of, is_data, open_file, open_stdin
+from qckm.sources.raw import COMPRESSIONS, ENDINGS, SNIFF, Peekable, decompressed, is_data, open_file, open_stdin
 from qckm.sources.source import Source, Stamp
 from qckm.sources.table import AllBut, Table, reading, select
 from qckm.sources.text import UNKNOWN, TextFormat
+
+# By the first bytes of a file.
+_FORMATS = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow-file",
+    b"\xff\xff\xff\xff": "arrow-stream",
+    b"\x93NUMPY": "numpy",
+    b"PK\x03\x04": "numpy",
+    b"\x89QCKM": "sketch",
+}
+# An object per line; or a list of them, or of lists, which is no lines.
+_JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*(\{|\[\s*(?:[\[{]|$))")
 
 
 def open_source(
@@ -205,13 +218,12 @@ def _files_in(folder: str) -> list[str]:
 
 def _open_one(path: str, text: TextFormat) -> Table:
     """Open a file by what is in it; names of files may say anything."""
-    stream = open_file(path)  # raises as open does: the command line says it in a sentence
     if not stat.S_ISREG(os.stat(path).st_mode):  # a named pipe, /dev/stdin: what is read of it is gone
-        return _open_pipe(stream, path, text)
+        return _open_pipe(open_file(path), path, text)
     with reading(path):
-        with stream:
-            start = stream.peek(SNIFF)
-        kind = format_of(start)
+        with open(path, "rb") as file:
+            start = file.read(SNIFF)
+        kind = _format_of(start)
         if kind in ("numpy", "json-lines", "sketch"):  # or another archive, or a model of ours
             foreign_files.require_rows(start, path, SourceError)
         if kind == "parquet":
@@ -233,14 +245,25 @@ def _open_one(path: str, text: TextFormat) -> Table:
         return _open_text(kind, path, text)
 
 
-def _open_text(kind: str, path: str, text: TextFormat) -> Table:
-    from qckm.sources.raw import decompressed
+def _format_of(start: bytes) -> str:
+    """Tell a format by the first bytes; text is taken for CSV, and what is compressed, or a web page, is unknown."""
+    for magic, name in _FORMATS.items():
+        if start.startswith(magic):
+            return name
+    if b"\0" in start or start.startswith(tuple(COMPRESSIONS)):
+        return "unknown"
+    if foreign_files.recognised(start[: foreign_files.START]) == foreign_files.HTML:
+        return "unknown"  # what a server sends in place of a CSV
+    json = _JSON.match(start)
+    return "csv" if json is None else "json-lines" if json[1] == b"{" else "json"
 
+
+def _open_text(kind: str, path: str, text: TextFormat) -> Table:
     hint = ""
     if kind == "unknown":  # compressed, perhaps: then it is what is inside that counts
         with decompressed(open_file(path), path) as plain:
             start = plain.peek(SNIFF)
-        kind = format_of(start)
+        kind = _format_of(start)
         foreign_files.require_rows(start, path, SourceError)
         if bytes(1) in start and kind == "unknown":
             hint = f" with a NUL byte in line {1 + start.count(bytes([10]), 0, start.index(bytes(1)))}"
@@ -274,12 +297,10 @@ def _text_table(
 
 def _open_pipe(stream: Peekable, label: str, text: TextFormat) -> Table:
     with reading(label):
-        kind = format_of(stream.peek(4))  # no more: an endless pipe may be slow to give any
+        kind = _format_of(stream.peek(4))  # no more: an endless pipe may be slow to give any
         if kind == "unknown":
-            from qckm.sources.raw import decompressed
-
             stream = decompressed(stream, label)
-            kind = format_of(stream.peek(4))
+            kind = _format_of(stream.peek(4))
 
         def once() -> Peekable:
             return stream

@@ -11,28 +11,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from qckm.common import foreign_files
 from qckm.errors import SourceError
 
 SNIFF = 1 << 16
-_COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
+COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
 # What a folder is searched for; a file that is named is opened whatever its name.
 ENDINGS = (
     ".parquet", ".pq", ".csv", ".tsv", ".jsonl", ".ndjson", ".arrow", ".arrows", ".feather", ".ipc", ".npy", ".npz",
 )  # fmt: skip
 _PACKED = re.compile(r"\.(gz|zst|bz2|lz4)$")
-_FORMATS = {
-    b"PAR1": "parquet",
-    b"ARROW1": "arrow-file",
-    b"\xff\xff\xff\xff": "arrow-stream",
-    b"\x93NUMPY": "numpy",
-    b"PK\x03\x04": "numpy",
-    b"\x89QCKM": "sketch",
-}
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
-# An object per line; or a list of them, or of lists, which is no lines.
-_JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*(\{|\[\s*(?:[\[{]|$))")
 
 
 class Peekable(io.RawIOBase):
@@ -118,7 +107,7 @@ def open_stdin() -> Peekable:
 def decompressed(stream: Peekable, label: str) -> Peekable:
     """Return the stream's plain bytes; `taken` of the given one still counts what was read of the file."""
     start = stream.peek(4)
-    for magic, name in _COMPRESSIONS.items():
+    for magic, name in COMPRESSIONS.items():
         if start.startswith(magic):
             try:
                 plain = pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), name)
@@ -157,16 +146,3 @@ def is_data(path: str) -> bool:
     """
     name = os.path.basename(path)
     return _PACKED.sub("", name.lower()).endswith(ENDINGS) and not name.startswith((".", "_"))
-
-
-def format_of(start: bytes) -> str:
-    """Tell a format by its first bytes; text is taken for CSV, and what is compressed, or a web page, is unknown."""
-    for magic, name in _FORMATS.items():
-        if start.startswith(magic):
-            return name
-    if b"\0" in start or start.startswith(tuple(_COMPRESSIONS)):
-        return "unknown"
-    if foreign_files.recognised(start[: foreign_files.START]) == foreign_files.HTML:
-        return "unknown"  # what a server sends in place of a CSV
-    json = _JSON.match(start)
-    return "csv" if json is None else "json-lines" if json[1] == b"{" else "json"

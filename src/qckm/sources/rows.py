@@ -1,19 +1,21 @@
 """What counts as rows: a 2-D array of numbers, from whatever the user holds, copied only where it must be.
 
-Frames of pandas, polars and Arrow are known by what they have; none of these libraries is imported.
+Frames of pandas, polars and Arrow are known by what they have, and rows that an engine holds by where their type comes
+from; none of these libraries is imported.
 """
 
 from __future__ import annotations
 
 import contextlib
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NoReturn, TypeGuard
 
 import numpy as np
 
 from qckm.common.arrays import Floats, Int64s, Rows, Weights
-from qckm.errors import RowsError
+from qckm.errors import RowsError, SourceError
+from qckm.kernels.placement import is_on_gpu
 from qckm.sources.table import resolve
 
 # What to do with rows that hold a null, a NaN or an infinity.
@@ -245,16 +247,6 @@ def has_objects(X: object) -> bool:
     return any(str(kind).lower() == "object" for _, kind, _ in _kinds(X))
 
 
-def is_arrow_number(kind: Any) -> bool:
-    """Whether an Arrow type is one of numbers: also booleans, decimals, and dictionaries of these."""
-    import pyarrow.types as types
-
-    if types.is_dictionary(kind):
-        return is_arrow_number(kind.value_type)
-    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
-    return any(test(kind) for test in tests)
-
-
 def _kinds(X: object) -> Iterator[tuple[Any, Any, bool]]:
     """Yield name, type and whether it is one of numbers, of each column of a frame; nothing of other things."""
     if isinstance(X, np.ndarray) or hasattr(X, "collect"):  # a lazy frame has no types before it is collected
@@ -266,6 +258,8 @@ def _kinds(X: object) -> Iterator[tuple[Any, Any, bool]]:
             numeric = getattr(kind, "is_numeric", None)
             yield name, kind, numeric is None or bool(numeric()) or str(kind) in ("Boolean", "Null", "Object")
     elif hasattr(schema, "types") and hasattr(schema, "names"):  # Arrow
+        from qckm.sources.arrow import is_arrow_number
+
         for name, kind in zip(schema.names, schema.types, strict=True):
             yield name, kind, is_arrow_number(kind)
     elif hasattr(dtypes, "items") and hasattr(X, "columns"):  # pandas
@@ -281,3 +275,45 @@ def _is_pandas_number(kind: Any) -> bool:
         return kind.kind in "biufO"  # of objects each is looked at
     # Nullable columns, and Arrow's in pandas, whose decimals and nulls NumPy knows as objects only.
     return getattr(kind, "kind", "O") in "biuf" or str(kind).startswith(("decimal", "null"))
+
+
+# Who opens the types of a library, and what its engine is called. None is known here: `qckm` itself registers those
+# it has (engines/), and others may. What is done with the rows is known above only: whoever opens some says what is
+# asked of them.
+Opener = Callable[[object, Sequence[Any] | str | None, Sequence[str] | None, object], Any]
+_ENGINES: dict[str, tuple[str, Opener]] = {}
+# The library of arrays that lie on a GPU, whoever made them.
+GPU = "arrays on a GPU"
+
+
+def register_engines(engines: Mapping[str, str], opener: Opener) -> None:
+    """Say who opens the types of some libraries, and what their engines are called: {"pyspark": "spark"}."""
+    _ENGINES.update({library: (name, opener) for library, name in engines.items()})
+
+
+def engine_of(data: object) -> str | None:
+    """Return the engine ("dask", "spark", "ray" or "gpu") that holds some data; None for what lies in this process.
+
+    Examples
+    --------
+    >>> engine_of([[0.0, 1.0]]) is None
+    True
+    """
+    return _ENGINES.get(_library_of(data), (None,))[0]
+
+
+def open_held(
+    data: object,
+    columns: Sequence[Any] | str | None = None,
+    usual: Sequence[str] | None = None,
+    sample_weight: object = None,
+) -> Any:
+    """Open rows that an engine holds; `usual` are the columns to read where none are asked for, if all are there."""
+    if engine_of(data) is None:
+        known = ", ".join(sorted({name for name, _ in _ENGINES.values()}))
+        raise SourceError(f"Expected rows held by {known}, got {type(data).__name__}.")
+    return _ENGINES[_library_of(data)][1](data, columns, usual, sample_weight)
+
+
+def _library_of(data: object) -> str:
+    return GPU if is_on_gpu(data) else type(data).__module__.split(".", 1)[0]

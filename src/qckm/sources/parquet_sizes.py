@@ -1,15 +1,18 @@
-"""What the end of a Parquet file says of it (Thrift's compact protocol), read by ourselves and believed by nobody.
+"""What a Parquet file says of its own sizes in footer and pages (Thrift's compact protocol), believed by nobody.
 
-pyarrow has functions for that, but some of them end the process where a file is damaged in certain ways; and we have to
-know codecs and sizes before it reads anything.
+pyarrow has functions for the footer, but some of them end the process where a file is damaged in certain ways; and we
+have to know codecs and sizes before it allocates what pages ask for.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
+
+from qckm.errors import SourceError
+from qckm.sources.arrow import require_modest_size
 
 _DEEPEST = 16
 # The kinds of values. A boolean is its kind, and has no bytes; but in a list it has one.
@@ -232,3 +235,80 @@ def _chunk(fields: dict[int, Any]) -> PageChunk:
     # Some writers say 0 where there is no dictionary.
     start = min(fields[_DATA_START], fields.get(_DICTIONARY_START) or fields[_DATA_START])
     return PageChunk(fields[_KIND], fields[_CODEC], fields[_VALUES], start, fields[_SIZE])
+
+
+# What pages say of themselves is read before pyarrow allocates what they ask for. Values are unpacked a page at a time.
+# A page's header says how large it will be, up to 2 GB, and how many values it has; what the footer says of it binds
+# nobody. A header takes 10 µs, a tenth of what pyarrow takes for its page.
+
+# Numbers of fields, and of kinds of pages, from parquet.thrift.
+_PAGE, _UNPACKED, _PACKED, _DATA, _DICTIONARY, _DATA_2, _COUNT = 1, 2, 3, 5, 7, 8, 1
+_VALUES_IN = {0: _DATA, 3: _DATA_2}
+_COUNTED = struct_of({_COUNT: _INT})
+_HEADER: Fields = {
+    _PAGE: _INT,
+    _UNPACKED: _INT,
+    _PACKED: _INT,
+    _DATA: _COUNTED,
+    _DICTIONARY: _COUNTED,
+    _DATA_2: _COUNTED,
+}
+# No compression, and Snappy, which unpacks three bytes to 64 at most: twice as much is refused.
+_HARMLESS, _MOST_TIMES = (0, 1), 42
+# Bytes of an entry of a dictionary, by the kind of its values: numbers, and the length of a text. Others may be short.
+_ENTRY = {1: 4, 2: 8, 3: 12, 4: 4, 5: 8, 6: 4}
+_LOOK, _LONGEST_HEADER = 1 << 12, 1 << 24
+
+
+def require_modest_pages(file: BinaryIO, size: int, chunks: Iterable[PageChunk], label: str) -> None:
+    """Refuse columns of a row group whose largest pages together unpack to far more than they are.
+
+    Refused are also columns whose pages have more values than they should: where several row groups are read at once,
+    the others would move.
+    """
+    packed = unpacked = 0
+    for chunk in chunks:
+        largest = max(_sizes(file, size, chunk), default=0)
+        if chunk.codec not in _HARMLESS:
+            if not 0 < chunk.start <= chunk.start + chunk.size <= size:
+                raise SourceError(f"{label}: expected pages within {size} bytes, got {chunk.size} at {chunk.start}.")
+            packed += chunk.size
+            unpacked += largest
+    require_modest_size(min(packed, size), unpacked, "row groups with pages", label)
+
+
+def _sizes(file: BinaryIO, size: int, chunk: PageChunk) -> Iterator[int]:
+    """Yield how large the pages of a chunk will be, until all its values are there."""
+    at, left = chunk.start, chunk.values
+    while left > 0:
+        length, fields = _header(file, at, size)
+        unpacked, packed = fields.get(_UNPACKED, -1), fields.get(_PACKED, -1)
+        # What is written as more than 32 bits, pyarrow takes for another number.
+        if not (0 <= unpacked < 2**31 and 0 <= packed < 2**31):
+            raise ValueError(f"expected sizes of pages, got {unpacked} and {packed}")
+        if chunk.codec in _HARMLESS and unpacked > _MOST_TIMES * packed + _LOOK:
+            raise ValueError(f"expected a page of at most {_MOST_TIMES} times its {packed} bytes, got {unpacked}")
+        # For a dictionary pyarrow allocates what its entries take before it looks whether they are there.
+        entries = fields.get(_DICTIONARY, {}).get(_COUNT, 0)
+        if not 0 <= _ENTRY.get(chunk.kind, 1) * entries <= unpacked:
+            raise ValueError(f"expected a dictionary in {unpacked} bytes, got one of {entries} entries")
+        values = fields.get(_VALUES_IN.get(fields.get(_PAGE, -1), -1), {}).get(_COUNT, 0)
+        if not 0 <= values <= left:
+            raise ValueError(f"expected a page of at most {left} values, got one of {values}")
+        yield unpacked
+        left -= values
+        at += length + packed
+
+
+def _header(file: BinaryIO, at: int, end: int) -> tuple[int, dict[int, Any]]:
+    look = _LOOK
+    if not 0 <= at < end:
+        raise ValueError(f"expected a page, got the end of {end} bytes")
+    while True:
+        file.seek(at)
+        try:
+            return read_struct(file.read(min(look, end - at)), 0, _HEADER)
+        except IndexError:  # it goes on
+            if look >= min(_LONGEST_HEADER, end - at):
+                raise ValueError("the header of a page has no end") from None
+            look *= 16
