@@ -8,16 +8,16 @@ import qckm
 from drift.data import draw, operator_of
 from drift.power import skin_new_cluster
 from drift.tables import Table
-from qckm.drift import whitening
+from qckm.drift import reference_rows
 
 RIDGES, SEED, PAIRS, M = (0.01, 0.03, 0.1), 1000, 200, 300
 
 
 def measure() -> None:
     table = Table("ridge", ("ridge", "what"), ("pairs", "alarms", "percent"))
-    usual = whitening.RIDGE
+    usual = reference_rows.RIDGE
     for ridge in RIDGES:
-        whitening.RIDGE = ridge
+        reference_rows.RIDGE = ridge
         for what in ("kddcup99, alike, 500 rows", "skin, alike, 500 rows", "skin, new cluster of 0.5 %, 20 000 rows"):
             if table.has(ridge, what):
                 continue
@@ -34,4 +34,4 @@ def measure() -> None:
                 a, b = operator.sketch(before), operator.sketch(after)
                 alarms += qckm.compare(a, b, reference, statistic="whitened").drifted
             table.add(ridge, what, PAIRS, int(alarms), 100 * alarms / PAIRS)
-    whitening.RIDGE = usual
+    reference_rows.RIDGE = usual

@@ -24,11 +24,10 @@ if TYPE_CHECKING:
     from qckm.decoding.targets.clustering import Clustering
     from qckm.decoding.targets.kmeans import decode
     from qckm.decoding.targets.n_clusters import ClusterCount, choose_n_clusters
-    from qckm.drift.compare import compare
-    from qckm.drift.drift_result import Drift
+    from qckm.drift.compare import compare, compare_windows
+    from qckm.drift.drift_result import Drift, DriftSeries
     from qckm.drift.explanation import Cause, Explanation
     from qckm.drift.reference_rows import Reference
-    from qckm.drift.windows import DriftSeries, compare_windows
     from qckm.estimators.gaussian_mixture import CompressiveGaussianMixture
     from qckm.estimators.kmeans import CompressiveKMeans
     from qckm.estimators.pca import CompressivePCA
@@ -79,7 +78,7 @@ _LATE = {
     "CompressiveGaussianMixture": "qckm.estimators.gaussian_mixture",
     "CompressiveKMeans": "qckm.estimators.kmeans",
     "Drift": "qckm.drift.drift_result",
-    "DriftSeries": "qckm.drift.windows",
+    "DriftSeries": "qckm.drift.drift_result",
     "Explanation": "qckm.drift.explanation",
     "CompressivePCA": "qckm.estimators.pca",
     "Model": "qckm.models",
@@ -87,7 +86,7 @@ _LATE = {
     "calibrate": "qckm.decoding.clouds.calibration",
     "choose_n_clusters": "qckm.decoding.targets.n_clusters",
     "compare": "qckm.drift.compare",
-    "compare_windows": "qckm.drift.windows",
+    "compare_windows": "qckm.drift.compare",
     "decode": "qckm.decoding.targets.kmeans",
     "load_model": "qckm.models",
     "open_source": "qckm.sources.opening",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm.drift.windows import adjust
+from qckm.drift.drift_result import adjust
 from qckm.errors import MergeError, QckmError, SketchError
 
 

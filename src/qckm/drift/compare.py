@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from qckm.decoding.task import require_sketch
 from qckm.drift.block_exchange import exchange_blocks
-from qckm.drift.drift_result import Drift, StatisticName
-from qckm.drift.effect import effect_of
-from qckm.drift.largest import largest_difference
+from qckm.drift.drift_result import Drift, DriftSeries, StatisticName
+from qckm.drift.largest import effect_of, largest_difference
 from qckm.drift.moments import changed_correlations, column_changes
 from qckm.drift.reference_rows import Reference
 from qckm.errors import DriftWarning, QckmError, SketchError, warn
@@ -145,6 +144,74 @@ def compare(
         min_effect,
         column_changes(before, after),
     )
+
+
+def compare_windows(
+    windows: Sequence[Sketch],
+    against: Sketch,
+    reference: npt.ArrayLike | Reference | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    statistic: Literal["auto", "largest", "squares", "whitened"] = "auto",
+    level: float = 0.05,
+    min_effect: float = 0.0,
+    random_state: int = 0,
+) -> DriftSeries:
+    """Compare each of many windows with one, and say which have drifted.
+
+    With a hundred windows, five would be false alarms at 5 %. So p-values are adjusted by Benjamini and Hochberg: of
+    the windows that are said to have drifted, a share of at most `level` has not, on average. All windows share what
+    they are compared with, which makes p-values rise and fall together; that does the rate no harm.
+
+    Parameters
+    ----------
+    windows : sequence of Sketch
+    against : Sketch
+        The usual: last week, say. It must not hold the rows of the windows: subtract them.
+    reference, statistic, min_effect, random_state
+        As in `compare`.
+    names : sequence of str, optional
+        What to call the windows; their numbers by default.
+    level : float, default 0.05
+
+    Returns
+    -------
+    DriftSeries
+
+    Examples
+    --------
+    >>> import numpy as np, qckm
+    >>> op = qckm.SketchOperator.draw(n_features=2, n_frequencies=100, scale=1.0, random_state=0)
+    >>> rng = np.random.default_rng(0)
+    >>> usual = op.sketch(rng.normal(size=(20_000, 2)))
+    >>> hours = [op.sketch(rng.normal(size=(2000, 2)) + (hour == 7)) for hour in range(10)]
+    >>> np.flatnonzero(qckm.compare_windows(hours, usual).drifted).tolist()
+    [7]
+    """
+    if isinstance(windows, Sketch) or not len(windows):
+        raise SketchError("Expected a list of windows, one or more: compare two sketches with qckm.compare.")
+    called = tuple(map(str, range(len(windows)) if names is None else names))
+    if len(called) != len(windows):
+        raise QckmError(f"Expected {len(windows)} names, as many as windows, got {len(called)}.")
+    if reference is not None and not isinstance(reference, Reference):
+        reference = Reference.of(against.operator, reference, random_state)
+    drifts = []
+    for name, window in zip(called, windows, strict=True):
+        try:
+            drifts.append(
+                compare(
+                    against,
+                    window,
+                    reference,
+                    statistic=statistic,
+                    level=level,
+                    min_effect=min_effect,
+                    random_state=random_state,
+                )
+            )
+        except QckmError as error:
+            raise error.within(f"window {name}") from error
+    return DriftSeries(tuple(drifts), called, level)
 
 
 def _test(name: StatisticName, before: Sketch, after: Sketch, reference: Reference | None) -> tuple[float, float]:

@@ -1,10 +1,13 @@
-"""Drift: what was found when two sketches were compared."""
+"""Drift: what was found when two sketches were compared, or many with one, of which then some may be false alarms."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.drift.moments import ColumnChange, CorrelationChange
@@ -152,6 +155,83 @@ class Drift:
         }
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class DriftSeries:
+    """Many windows, each compared with one. Made by `qckm.compare_windows`.
+
+    Parameters
+    ----------
+    drifts : tuple of Drift
+        Each comparison by itself.
+    names : tuple of str
+        What the windows are called.
+    level : float
+        Of the windows that are said to have drifted, the share that have not, on average, at most.
+    """
+
+    drifts: tuple[Drift, ...]
+    names: tuple[str, ...]
+    level: float
+
+    @property
+    def pvalues(self) -> Floats:
+        """Of each window by itself, (W,)."""
+        return np.array([drift.pvalue for drift in self.drifts])
+
+    @property
+    def adjusted(self) -> Floats:
+        """The same, adjusted by Benjamini and Hochberg for how many windows there are, (W,)."""
+        return adjust(self.pvalues)
+
+    @property
+    def drifted(self) -> npt.NDArray[np.bool_]:
+        """Which windows have drifted, (W,): surely, and by enough to matter."""
+        enough = np.array([drift.effect >= drift.min_effect for drift in self.drifts])
+        return np.asarray((self.adjusted <= self.level) & enough)
+
+    @property
+    def effects(self) -> Floats:
+        """At least which share of each window's rows has changed, (W,)."""
+        return np.array([drift.effect for drift in self.drifts])
+
+    @property
+    def effect_errors(self) -> Floats:
+        """The standard errors of the effects, (W,)."""
+        return np.array([drift.effect_error for drift in self.drifts])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What should be known of single comparisons, with their names."""
+        pairs = zip(self.names, self.drifts, strict=True)
+        return tuple(f"{name}: {note}" for name, drift in pairs for note in drift.notes)
+
+    def summary(self) -> str:
+        """Return a table, one line per window: how much has changed at least, how surely, and which column most."""
+        width = max([len("window"), *map(len, self.names)])
+        lines = [f"{'window':<{width}}  {'rows':>12}  {'rows changed':>17}  {'adjusted p':>10}"]
+        for name, drift, adjusted, drifted in zip(self.names, self.drifts, self.adjusted, self.drifted, strict=True):
+            size = f"≥ {drift.effect:.2%} ± {drift.effect_error:.2%}"
+            most = f"  drift; most: {drift.columns[0].brief()}" if drift.columns else "  drift"
+            values = f"{size:>17}  {format_pvalue(adjusted):>10}"
+            lines.append(f"{name:<{width}}  {drift.after.count:>12,}  {values}{most if drifted else ''}")
+        return "\n".join([*lines, *self.notes])
+
+    def __repr__(self) -> str:
+        return f"DriftSeries({int(self.drifted.sum())} of {len(self.drifts)} windows drifted, level={self.level:g})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold of it."""
+        windows = zip(self.names, self.drifts, self.adjusted.tolist(), self.drifted.tolist(), strict=True)
+        return {
+            "drifted": bool(self.drifted.any()),
+            "level": self.level,
+            "windows": [
+                {"name": name, **drift.to_dict(), "adjusted": adjusted, "drifted": drifted}
+                for name, drift, adjusted, drifted in windows
+            ],
+        }
+
+
 def effect_in_words(found: Drift) -> str:
     """Return how large a change is, as a sentence without an end."""
     size, error = found.effect, found.effect_error
@@ -183,3 +263,18 @@ def format_pvalue(pvalue: float) -> str:
     ('0.043', '1e-09', '< 1e-300')
     """
     return "< 1e-300" if pvalue < 1e-300 else f"{pvalue:.2g}"
+
+
+def adjust(pvalues: Floats) -> Floats:
+    """Return p-values adjusted for the false discovery rate (Benjamini and Hochberg, 1995).
+
+    Examples
+    --------
+    >>> adjust(np.array([0.01, 0.5, 0.02])).round(3).tolist()
+    [0.03, 0.5, 0.03]
+    """
+    order = np.argsort(pvalues, kind="stable")
+    ranked = pvalues[order] * len(pvalues) / np.arange(1, len(pvalues) + 1)
+    adjusted = np.empty(len(pvalues))
+    adjusted[order] = np.minimum(np.minimum.accumulate(ranked[::-1])[::-1], 1.0)
+    return adjusted

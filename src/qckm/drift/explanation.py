@@ -21,8 +21,7 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats
 from qckm.decoding.targets.clustering import Clustering
 from qckm.decoding.targets.kmeans import decode
-from qckm.drift.changes import Changes, Option
-from qckm.drift.clouds import LabelledCloud, labelled_cloud
+from qckm.drift.changes import Changes, LabelledCloud, Option, labelled_cloud
 from qckm.drift.reference_rows import Reference
 from qckm.drift.witness import Witness
 from qckm.errors import DecodeError

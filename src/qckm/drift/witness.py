@@ -1,23 +1,25 @@
 """Where rows have been added or taken away: the witness function, the difference of two densities as sketches see them.
 
 At each place c it is the correlation of the atom of c with the difference of the sketches. Rows that have come are
-hills of it, rows that have gone are valleys.
+hills of it, rows that have gone are valleys. Over the plane it makes a picture, as the density of one sketch does: the
+correlation with that sketch.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.decoding.clouds.contributions import measure
 from qckm.decoding.model.mixture import Density, predict
-from qckm.decoding.model.sketch_model import SketchModel
-from qckm.drift.changes import Changes
-from qckm.drift.clouds import LabelledCloud
-from qckm.drift.whitening import Whitening
+from qckm.decoding.model.sketch_model import FirstHarmonicModel, SketchModel
+from qckm.drift.changes import Changes, LabelledCloud
+from qckm.drift.drift_result import Drift
+from qckm.drift.reference_rows import Whitening
+from qckm.errors import QckmError
 from qckm.sketch import Sketch
 
 _STARTS = 90
@@ -112,3 +114,47 @@ class Witness:
         return np.stack(
             [predict(self.sketch.operator, Density(place[np.newaxis], one, spread, none)) for place in places]
         )
+
+
+class Plane(NamedTuple):
+    """Heights (rows, columns) from the bottom up, and where they begin and end."""
+
+    heights: Floats
+    lower: Floats  # (2,)
+    upper: Floats  # (2,)
+
+
+def density_map(sketch: Sketch, resolution: int) -> Plane:
+    """Return the correlation of a sketch with the atom of each place where it has rows."""
+    model = FirstHarmonicModel.of(sketch)
+    return _heights(model, model.z, [sketch], resolution)
+
+
+def witness_map(drift: Drift, resolution: int) -> Plane:
+    """Return by how much the density, as the sketches see it, has risen at each place of the plane."""
+    before, after = drift.before, drift.after
+    return _heights(FirstHarmonicModel.of(after), after.values() - before.values(), [before, after], resolution)
+
+
+def _heights(model: FirstHarmonicModel, values: Floats, sketches: list[Sketch], resolution: int) -> Plane:
+    """Return the correlation of values (M,) with the atoms of all places that some sketches reach to."""
+    operator = sketches[0].operator
+    if operator.n_features != 2:
+        raise QckmError(
+            f"Expected sketches of 2 features, got {operator.n_features}: a plane through more would show what happens "
+            "to lie in it. Sketch two columns, or two principal components."
+        )
+    lower = np.minimum.reduce([sketch.coded_bounds[0] for sketch in sketches])
+    upper = np.maximum.reduce([sketch.coded_bounds[1] for sketch in sketches])
+    if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+        raise QckmError("A sketch of no rows has nothing to show: sketch some rows first.")
+    # Rows within a step are one to the sketch, and what is to be seen is its kernel: it is over after four lengths.
+    margin = np.where(upper - lower < operator.steps, 4 * model.length, 0.05 * (upper - lower))
+    lower, upper = lower - margin, upper + margin
+    norm = model.amplitude**2 * model.phases.size * (1.0 if model.paired else 0.5)
+    x, heights = np.linspace(lower[0], upper[0], resolution), np.empty((resolution, resolution))
+    # A line at a time: all atoms at once would be resolution² × M numbers.
+    for row, y in enumerate(np.linspace(lower[1], upper[1], resolution)):
+        places = model.to_points(np.column_stack([x, np.full(resolution, y)]))
+        heights[row] = model.atoms(places) @ values / norm
+    return Plane(heights, lower, upper)

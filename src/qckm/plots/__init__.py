@@ -3,10 +3,8 @@
 Every function draws on the axes it is given, or on the current ones of pyplot, and returns them.
 """
 
-from qckm.plots.choice_of_k import selection
-from qckm.plots.drifts import drift_effects, witness
 from qckm.plots.experiment_curves import convergence, phase_diagram, trade_off
-from qckm.plots.maps import clustering, density
+from qckm.plots.findings import clustering, density, drift_effects, selection, witness
 
 __all__ = [
     "clustering",

@@ -1,18 +1,50 @@
-"""The axes to draw on, and what belongs to them. Only here is matplotlib.pyplot imported."""
+"""What a plot is given, checked before anything is drawn, and the axes to draw on: only here pyplot is imported."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from qckm.drift.plane import Plane
-from qckm.errors import MissingExtraError
+from qckm.common.arrays import Floats
+from qckm.drift.witness import Plane
+from qckm.errors import MissingExtraError, QckmError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.typing import ColorType
+
+
+def require(value: object, kind: type) -> None:
+    """Refuse what is not of a kind."""
+    if not isinstance(value, kind):
+        raise QckmError(f"Expected a {kind.__name__}, got {type(value).__name__}.")
+
+
+def as_numbers(name: str, values: npt.ArrayLike, *shapes: tuple[int | str, ...]) -> Floats:
+    """Return an array of one of the shapes, in which a word stands for any number."""
+    try:
+        array = np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise QckmError(f"Expected {name} to be numbers, got {values!r:.80}.") from error
+    for shape in shapes:
+        sizes = zip(shape, array.shape, strict=False)
+        if len(shape) == array.ndim and all(isinstance(wanted, str) or wanted == size for wanted, size in sizes):
+            return array
+    expected = " or ".join(map(str, shapes)).replace("'", "")
+    raise QckmError(f"Expected {name} of shape {expected}, got {array.shape}.")
+
+
+def as_sizes(name: str, values: npt.ArrayLike, increasing: bool = False) -> Floats:
+    """Return numbers (S,) that a logarithmic axis can show."""
+    array = as_numbers(name, values, ("S",))
+    if not (array.size and np.isfinite(array).all() and (array > 0).all()):
+        raise QckmError(f"Expected {name} > 0, one or more, got {array}.")
+    if increasing and (np.diff(array) <= 0).any():
+        raise QckmError(f"Expected increasing {name}, got {array}.")
+    return array
 
 
 def as_axes(ax: Axes | None) -> Axes:

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.errors import QckmError
-from qckm.plots.axes import as_axes, figure_of, ink_of
-from qckm.plots.inputs import as_numbers, as_sizes
+from qckm.plots.axes import as_axes, as_numbers, as_sizes, figure_of, ink_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

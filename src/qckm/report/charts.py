@@ -10,8 +10,7 @@ import numpy as np
 from qckm.common.arrays import Floats
 from qckm.common.text import format_bytes, shortened
 from qckm.models import Model
-from qckm.report.facts import FAR, percent
-from qckm.report.html import Html, element
+from qckm.report.html import FAR, Html, element, percent
 
 # Told apart by people with any kind of colour vision (after Okabe and Ito), and on paper.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#7a3e9d", "#a6761d", "#444444", "#e41a5b")

@@ -12,7 +12,7 @@ from qckm.common.arrays import Floats
 from qckm.common.text import excess_in_words, shortened
 from qckm.decoding.verdict.remarks import POOR_FIT
 from qckm.models import Model
-from qckm.report.facts import FAR, amount, count, number, percent
+from qckm.report.html import FAR, amount, count, number, percent
 
 # A share of a sketch that is well explained. Of a one-bit sketch of points, the harmonics that are modelled are 94 %.
 _WELL = 0.9

@@ -8,8 +8,7 @@ from qckm.common.arrays import Floats
 from qckm.common.text import shortened
 from qckm.models import Model
 from qckm.report.charts import color, in_units, mark, shares_of, telling_columns
-from qckm.report.facts import FAR, aligned, percent
-from qckm.report.html import Html, element
+from qckm.report.html import FAR, Html, aligned, element, percent
 
 # As many as a screen has room for: the columns that tell the clusters apart best, and the heaviest clusters.
 MOST_COLUMNS, MOST_LINES = 50, 50

@@ -1,8 +1,10 @@
-"""Pages and their elements. A page runs no script and fetches nothing.
+"""Pages, their elements, and facts in words. A page runs no script and fetches nothing.
 
 Whatever is put into an element is text, and shown as such, unless it is an element itself.
 
 So nothing that a name or a fact holds can become markup: there is no other way to make any.
+
+Facts of a model come out of a file: a number only where one is there, and words for anything else.
 """
 
 from __future__ import annotations
@@ -11,12 +13,20 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
 
+import numpy as np
+
 import qckm
-from qckm.common.text import visible
+from qckm.common.arrays import Floats
+from qckm.common.text import format_value, shortened, visible
 
 _WITHOUT_END = ("meta", "link")
 # No script runs and nothing is fetched, whatever the page may hold: all that is allowed is its own style, and its icon.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+# No count of rows or bytes is larger, and Python's integers know no end.
+_LARGEST = 1e21
+_LONGEST = 300
+# Squares of larger numbers are no float64, nor those of smaller ones than its inverse.
+FAR = 1e150
 
 
 class Html(str):
@@ -91,3 +101,48 @@ def _parts(children: object) -> list[str]:
 
 def _escaped(value: object) -> str:
     return escape(visible(str(value)))
+
+
+def number(value: object) -> float | None:
+    """Return a finite number of a size that can be, or None."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return value if -_LARGEST < value < _LARGEST else None
+
+
+def amount(facts: dict[str, object], key: str) -> float | None:
+    """Return a fact that counts something, or None."""
+    found = number(facts.get(key))
+    return found if found is not None and found >= 0 else None
+
+
+def words(value: object) -> str:
+    """Return a fact in words. Integers stay as they are: a seed is copied, not read."""
+    return shortened(str(value) if type(value) is int else format_value(value), _LONGEST)
+
+
+def count(value: object) -> str:
+    """Return a number of things in words."""
+    known = number(value)
+    return words(value) if known is None else f"{known:,.0f}"
+
+
+def aligned(values: Floats) -> list[str]:
+    """Return the numbers of a column with the same number of decimals: three digits of the largest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> aligned(np.array([12.345, -0.000982])), aligned(np.array([1e7, 2.0]))
+    (['12.3', '0.0'], ['1.00e+07', '2.00e+00'])
+    """
+    largest = float(np.abs(values).max())
+    if not 1e-3 <= largest < 1e6:
+        return [f"{value:.2e}" if value else "0" for value in values]
+    decimals = max(0, 2 - int(np.floor(np.log10(largest))))
+    return [f"{value:z.{decimals}f}" for value in values]
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Return a share in per cent; what is none, and far above 1, as it is."""
+    return f"{share:.{digits}%}" if share < _LARGEST else f"{share:.3g}"

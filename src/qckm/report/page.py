@@ -8,8 +8,20 @@ from qckm.common.arrays import Floats
 from qckm.common.text import format_bytes
 from qckm.models import Model
 from qckm.report import charts, checks, heat_map
-from qckm.report.facts import aligned, amount, count, number, percent, words
-from qckm.report.html import Html, document, element, line, section, table
+from qckm.report.html import (
+    Html,
+    aligned,
+    amount,
+    count,
+    document,
+    element,
+    line,
+    number,
+    percent,
+    section,
+    table,
+    words,
+)
 
 _MOST_COLUMNS = 12
 _VERDICTS = {

@@ -14,10 +14,9 @@ from qckm.cli.data_to_sketch import sketch_windows
 from qckm.cli.outputs import write_bytes
 from qckm.cli.paths import Input, OneFile, Output, windows_of
 from qckm.cli.sketch_io import is_sketch
-from qckm.drift.compare import compare
-from qckm.drift.drift_result import Drift
+from qckm.drift.compare import compare, compare_windows
+from qckm.drift.drift_result import Drift, DriftSeries
 from qckm.drift.reference_rows import MOST_ROWS, Reference
-from qckm.drift.windows import DriftSeries, compare_windows
 from qckm.errors import DriftWarning, PoorFitWarning, QckmError, RemarkWarning, SaturationWarning
 from qckm.sketch import Sketch
 from qckm.sources.rows import OnBad
