@@ -197,7 +197,7 @@ def test_all_estimators_say_which_rows_they_keep(kind):
         copy.converged_  # noqa: B018, it decodes
     first = kind(1, pilot="first", random_state=0).partial_fit(ROWS)
     assert first._sample is None
-    assert first._hints.rows is None
+    assert not len(first._hints.rows)
     blind = kind(1, pilot=None, scale=2.0, random_state=0).fit(ROWS)
     assert (blind.operator_.origin == 0).all()
 

@@ -45,7 +45,7 @@ def test_batches_do_not_change_the_sample(sorted_stream):
 def test_no_row_outlasts_the_call_where_none_may(sorted_stream):
     km = stream(sorted_stream, pilot="first")
     assert km._sample is None
-    assert km._hints.rows is None
+    assert not len(km._hints.rows)
     assert km.n_iter_ > 0
     blind = stream(sorted_stream, pilot=None, scale=2.0)
     assert blind._sample is None
@@ -73,7 +73,7 @@ def test_a_row_too_far_for_squares_leaves_the_sketch_to_decode(sorted_stream):
 def test_fit_keeps_no_row(sorted_stream):
     km = CompressiveKMeans(3, random_state=0).fit(sorted_stream)
     assert km._sample is None
-    assert km._hints.rows is None
+    assert not len(km._hints.rows)
 
 
 @pytest.mark.filterwarnings("ignore::qckm.errors.PoorFitWarning")  # the operator is of the first rows: not settled

@@ -19,10 +19,10 @@ from qckm.cli.sketch_io import load_operator
 from qckm.cli.stopping import saving
 from qckm.cli.summaries import data_bytes, operator_facts, say_of_size
 from qckm.common import atomic
-from qckm.decoding.targets.kmeans import Hints
 from qckm.decoding.task import require_room
 from qckm.errors import CheckpointError, QckmError
 from qckm.kernels.placement import computing_on
+from qckm.planning.pilot import Pilot
 from qckm.planning.plan import Plan, Planned, draw_operator, plan_decoding, require_rows, sampled
 from qckm.planning.row_sample import RowSample
 from qckm.planning.sampling import SampledRows
@@ -80,7 +80,7 @@ class Sketched:
 
     sketch: Sketch
     source: Source | FileRows
-    hints: Hints | None
+    hints: Pilot | None
     seconds: dict[str, float]
     remarks: tuple[str, ...] = ()
 

@@ -19,10 +19,11 @@ from qckm.cli.summaries import columns_in_words, counted
 from qckm.common.text import excess_in_words, format_duration
 from qckm.decoding.targets.clustering import Clustering
 from qckm.decoding.targets.gaussian_mixture import CovarianceType, FittedMixture, fit_mixture
-from qckm.decoding.targets.kmeans import DECODERS, Hints, decode_hinted
+from qckm.decoding.targets.kmeans import DECODERS, decode_hinted
 from qckm.decoding.verdict.remarks import POOR_FIT, POOR_MIXTURE
 from qckm.errors import PoorFitWarning, Remark, RemarkWarning, codes_of
 from qckm.models import Model, to_csv, to_json, writer_for
+from qckm.planning.pilot import Pilot
 from qckm.sketch import Sketch, SketchOperator
 
 
@@ -48,7 +49,7 @@ def decode_sketch(
     n_init: int,
     seed: int,
     console: Console,
-    hints: Hints | None = None,
+    hints: Pilot | None = None,
     remarks: Sequence[str] = (),
 ) -> tuple[Clustering, float]:
     """Decode with the rows of a pilot where there is one; return what was found, and the seconds taken.
@@ -83,7 +84,7 @@ def fit_sketch(
     n_init: int,
     seed: int,
     console: Console,
-    hints: Hints | None = None,
+    hints: Pilot | None = None,
 ) -> tuple[FittedMixture, float]:
     """Fit a mixture, with rows where there are some; return what was found, and the seconds taken."""
     began = time.perf_counter()

@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from qckm.common import memory
 from qckm.common.arrays import Floats
 from qckm.errors import DecodeError, SaturationWarning, warn
-from qckm.planning.pilot import Hints
+from qckm.planning.pilot import Pilot
 from qckm.sketch import Sketch
 
 _LEAST_ROWS = 10_000
 # Matrices (n, m) of float64 that a decoder has at a time, at its worst: the frequencies, and as they are being
 # made (measured, for n from 784 to 5000: 3.0), and one to spare.
 _MATRICES = 4
-
-
-class Sample(NamedTuple):
-    """Rows (P, n) of those that were sketched, or like them, what each stands for (P,), and their own centroids."""
-
-    rows: Floats
-    weights: Floats
-    centers: Floats | None = None  # (K, n), where they are known
-    of_all: bool = False  # whether they were drawn from the very rows that were sketched
-
-    @classmethod
-    def of(cls, hints: Hints | None) -> Sample | None:
-        """Return the rows of a pilot, where they were kept."""
-        if hints is None or hints.rows is None or hints.weights is None:
-            return None
-        return cls(hints.rows, hints.weights, hints.centers, hints.of_all)
 
 
 def count_rows(sketch: Sketch) -> float:
@@ -52,7 +36,7 @@ class Task:
     lower: Floats
     upper: Floats
     start: Floats | None
-    rows: Sample | None
+    rows: Pilot | None
     spread: Floats | None
     n_init: int
     random_state: Any

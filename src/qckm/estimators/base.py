@@ -27,7 +27,7 @@ from qckm.estimators.parameters import Expected, validate_rows, validate_weights
 from qckm.estimators.rows import ArrayRows, EngineRows, HeldRows, SourceRows
 from qckm.kernels.placement import computing_on, parse_device
 from qckm.models import Model
-from qckm.planning.pilot import Hints
+from qckm.planning.pilot import Pilot
 from qckm.planning.plan import Plan, Planned, decoder_seed, draw_operator, sampled
 from qckm.planning.row_sample import RowSample
 from qckm.sketch import Sketch, SketchOperator
@@ -73,7 +73,7 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]
     _found: Found
-    _hints: Hints | None
+    _hints: Pilot | None
     _seed: int
     _sample: RowSample | None
 
@@ -84,7 +84,7 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
     _least_sample: ClassVar[int] = 0
 
     @abstractmethod
-    def _decode_sketch(self, hints: Hints | None) -> Found:
+    def _decode_sketch(self, hints: Pilot | None) -> Found:
         """Return what is found in `sketch_`."""
 
     def _choose_n_frequencies(self, n_features: int) -> int | None:
@@ -345,7 +345,7 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
         if names is not None:
             self.feature_names_in_ = np.array(names, object)
 
-    def _adopt(self, sketch: Sketch, hints: Hints | None, seed: int, sample: RowSample | None = None) -> None:
+    def _adopt(self, sketch: Sketch, hints: Pilot | None, seed: int, sample: RowSample | None = None) -> None:
         """Take a new sketch in one go, with what a pilot tells of it, and the sample to decode with.
 
         What was decoded from the old one is void.
@@ -387,7 +387,7 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
             log.info("decoded a sketch of %s rows in %.2f s; reliable: %s", self.sketch_.count, taken, verdict)
         return self._found
 
-    def _hints_now(self) -> Hints | None:
+    def _hints_now(self) -> Pilot | None:
         """Return what the pilot tells, with a sample of all rows so far where there is one."""
         if self.__dict__.pop("_lost_its_rows", False):
             warn(

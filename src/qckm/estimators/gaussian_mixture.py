@@ -22,7 +22,7 @@ from qckm.estimators.base import Columns, CompressiveEstimator
 from qckm.estimators.parameters import COUNT, SHARED, Expected, finite_rows, is_count, one_of
 from qckm.models import Model
 from qckm.models.gaussian_density import GaussianDensity
-from qckm.planning.pilot import Hints
+from qckm.planning.pilot import Pilot
 from qckm.sources.rows import OnBad, engine_of
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixtur
     def _choose_n_frequencies(self, n_features: int) -> int:
         return choose_mixture_frequencies(n_features, self.n_components, self.covariance_type)
 
-    def _decode_sketch(self, hints: Hints | None) -> FittedMixture:
+    def _decode_sketch(self, hints: Pilot | None) -> FittedMixture:
         if hints is not None and self.init == "sketch":
             hints = hints.without_rows()
         return fit_mixture(self.sketch_, self.n_components, self.covariance_type, hints, self.n_init, self._seed)

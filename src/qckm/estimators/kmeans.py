@@ -19,7 +19,7 @@ from qckm.estimators.base import Columns, CompressiveEstimator
 from qckm.estimators.parameters import COUNT, SHARED, Expected, one_of, validate_rows, validate_weights
 from qckm.estimators.rows import ArrayRows, EngineRows, HeldRows
 from qckm.models import Model
-from qckm.planning.pilot import Hints
+from qckm.planning.pilot import Pilot
 from qckm.sources.rows import OnBad, engine_of
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ class CompressiveKMeans(
     def _n_features_out(self) -> int:
         return self.n_clusters
 
-    def _decode_sketch(self, hints: Hints | None) -> Clustering:
+    def _decode_sketch(self, hints: Pilot | None) -> Clustering:
         how = (self.init, self.bounds, self.decoder, self.n_init, self._seed)
         return decode_hinted(self.sketch_, self.n_clusters, hints, *how)
 

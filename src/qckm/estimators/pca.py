@@ -13,7 +13,7 @@ from qckm.decoding.targets.principal_axes import FittedAxes, choose_axes_frequen
 from qckm.errors import DecodeError, RowsError
 from qckm.estimators.base import CompressiveEstimator
 from qckm.estimators.parameters import COUNT, SHARED, Expected, finite_rows
-from qckm.planning.pilot import Hints
+from qckm.planning.pilot import Pilot
 
 
 class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CompressiveEstimator[FittedAxes]):
@@ -200,7 +200,7 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Compress
     def _choose_n_frequencies(self, n_features: int) -> int:
         return choose_axes_frequencies(n_features, self.n_components)
 
-    def _decode_sketch(self, hints: Hints | None) -> FittedAxes:
+    def _decode_sketch(self, hints: Pilot | None) -> FittedAxes:
         sketch = self.sketch_
         mean, covariance = sketch.column_means, sketch.column_covariances
         if mean is None or covariance is None:

@@ -20,22 +20,41 @@ _SMALLEST = 1e-150
 
 @dataclass(frozen=True, eq=False)
 class Pilot:
-    """Distinct rows (P, n), sorted, each with the weight that it stands for."""
+    """Some rows, in data units, and what they tell a decoder.
+
+    Parameters
+    ----------
+    rows, weights : ndarray of shape (P, n), (P,)
+        Rows, and what each stands for: none where they were not kept. Those that were drawn are distinct, and sorted.
+    centers : ndarray of shape (K, n), optional
+        Their k-means centroids, where they are known.
+    spread : ndarray of shape (n,), optional
+        The standard deviation of the data by feature, where it is known.
+    of_all : bool, default False
+        Whether the rows were drawn from the very rows that were sketched.
+    """
 
     rows: Floats
     weights: Floats
+    centers: Floats | None = None
+    spread: Floats | None = None
+    of_all: bool = False
+
+    def without_rows(self) -> Pilot:
+        """Return the same without any row: what may be kept, and travel."""
+        return replace(self, rows=np.empty((0, self.rows.shape[1])), weights=np.empty(0))
 
     def mean(self) -> Floats:
         """Return the weighted mean, (n,)."""
         return np.average(self.rows, axis=0, weights=self.weights)
 
-    def spread(self) -> Floats:
+    def deviations(self) -> Floats:
         """Return the weighted standard deviation of each feature, (n,)."""
         return np.sqrt(np.average((self.rows - self.mean()) ** 2, axis=0, weights=self.weights))
 
     def deviation(self) -> float:
         """Return the standard deviation in one direction, over all of them."""
-        return float(np.sqrt((self.spread() ** 2).mean()))
+        return float(np.sqrt((self.deviations() ** 2).mean()))
 
     def repeated(self, size: int) -> Floats:
         """Return at most `size` rows, each about as often as its weight says: for those who take no weights."""
@@ -44,33 +63,6 @@ class Pilot:
         which = np.searchsorted(edges, (np.arange(count) + 0.5) * (edges[-1] / count), side="right")
         repeated: Floats = self.rows[which]
         return repeated
-
-
-@dataclass(frozen=True, eq=False)
-class Hints:
-    """What a pilot tells a decoder.
-
-    Parameters
-    ----------
-    rows, weights : ndarray of shape (P, n), (P,), optional
-        The rows, in data units, and what each stands for; None where they were not kept.
-    centers : ndarray of shape (K, n), optional
-        Their k-means centroids, in data units, where they are known.
-    deviation : ndarray of shape (n,), optional
-        The standard deviation of the data by feature, where it is known.
-    of_all : bool, default False
-        Whether the rows were drawn from the very rows that were sketched.
-    """
-
-    rows: Floats | None
-    weights: Floats | None
-    centers: Floats | None = None
-    deviation: Floats | None = None
-    of_all: bool = False
-
-    def without_rows(self) -> Hints:
-        """Return the same without any row: what may be kept, and travel."""
-        return replace(self, rows=None, weights=None)
 
 
 def choose_pilot_size(n_clusters: int | None) -> int:

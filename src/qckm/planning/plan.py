@@ -17,7 +17,7 @@ from qckm.operator.arguments import as_count
 from qckm.operator.drawing import require_drawable
 from qckm.operator.request import Dither
 from qckm.planning.column_checks import doubts_of_rows
-from qckm.planning.pilot import Hints, Pilot, choose_pilot_size
+from qckm.planning.pilot import Pilot, choose_pilot_size
 from qckm.planning.row_sample import RowSample, seed_of
 from qckm.planning.sampling import SampledRows, draw_pilot
 from qckm.planning.scale import Settings, choose_law, choose_n_frequencies, choose_settings
@@ -75,7 +75,7 @@ class Planned:
     """
 
     operator: SketchOperator
-    hints: Hints | None = None
+    hints: Pilot | None = None
     sample: RowSample | None = None
     words: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -221,13 +221,13 @@ def _with_hints(
     remarks: tuple[str, ...] = (),
 ) -> Planned:
     units, size = operator.units, choose_pilot_size(plan.n_clusters)
-    hints = Hints(pilot.rows, pilot.weights, settings.centers * units, settings.deviation * units)
+    hints = replace(pilot, centers=settings.centers * units, spread=settings.deviation * units)
     seed = seed_of(spawn(plan.seed, 4)[3])
     return Planned(operator, hints, RowSample.empty(len(units), seed, size, pilot, units), words, remarks)
 
 
-def sampled(hints: Hints, sample: RowSample) -> Hints:
-    """Return hints with the rows that a pass has sampled in place of the pilot's."""
+def sampled(hints: Pilot, sample: RowSample) -> Pilot:
+    """Return what a pilot tells with the rows that a pass has sampled in place of the pilot's."""
     try:
         pilot = sample.pilot()
     except QckmError:  # a row whose square is no number: the sketch has clipped it, and said so

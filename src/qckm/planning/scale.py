@@ -79,7 +79,7 @@ def choose_settings(
     grid = np.ldexp(0.5, int(np.frexp(scale)[1]) - 2)
     origin = np.rint(pilot.mean() / grid) * grid
     extent = _FURTHER * np.abs(pilot.rows - origin).max(axis=0)
-    return Settings(scale, origin, extent, pilot.spread(), centers)
+    return Settings(scale, origin, extent, pilot.deviations(), centers)
 
 
 def choose_law(

@@ -1,10 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
 import qckm
 from qckm.decoding.clouds.cloud import Cloud
-from qckm.decoding.task import Sample
+from qckm.planning.pilot import Pilot
 
 
 def rows(n_rows=20_000, seed=0):
@@ -85,11 +87,11 @@ def test_clouds_together_keep_their_shares(sketch):
 def test_rows_that_stand_for_themselves_alone_are_not_weighed(sketch):
     """Every third row stands for itself, whatever the sketch says; the others stand for all the rest."""
     certain = np.arange(3000) % 3 == 0
-    sample = Sample(rows()[:3000], np.where(certain, 1.0, 9.5), None, of_all=True)
+    sample = Pilot(rows()[:3000], np.where(certain, 1.0, 9.5), of_all=True)
     cloud = Cloud.of_sample(sketch, sample)
     np.testing.assert_allclose(cloud.weights[certain], 1 / sketch.count)
     assert (cloud.weights[~certain] >= 1 / sketch.count).all()
     assert cloud.weights.sum() == pytest.approx(1)
     assert (cloud.chance[certain] < 1e-20).all()
     assert cloud.solution.matches(sketch.count)
-    assert not np.allclose(Cloud.of_sample(sketch, sample._replace(of_all=False)).weights[certain], 1 / sketch.count)
+    assert not np.allclose(Cloud.of_sample(sketch, replace(sample, of_all=False)).weights[certain], 1 / sketch.count)

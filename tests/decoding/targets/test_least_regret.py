@@ -6,8 +6,9 @@ from sklearn.cluster import KMeans
 
 import qckm
 from qckm.decoding.search.search import _apart
-from qckm.decoding.targets.kmeans import Hints, decode_hinted
+from qckm.decoding.targets.kmeans import decode_hinted
 from qckm.errors import PoorFitWarning, SaturationWarning
+from qckm.planning.pilot import Pilot
 
 
 def clusters(n_clusters, n, seed, n_rows=5000, apart=3.0):
@@ -93,7 +94,7 @@ def test_a_start_is_kept_where_it_is_good():
 
 def hints_of(X, rows, n_clusters=4):
     centers = KMeans(n_clusters, n_init=5, random_state=0).fit(rows).cluster_centers_
-    return Hints(rows, np.ones(len(rows)), centers, X.std(axis=0))
+    return Pilot(rows, np.ones(len(rows)), centers, X.std(axis=0))
 
 
 def skewed_rows(seed=0, n_rows=8000):
@@ -124,7 +125,7 @@ def test_a_pilot_that_misses_a_cluster_is_mended():
         [centers[:1] + 0.5, centers[:1] - 0.5, centers[1:4], centers[4:].mean(axis=0, keepdims=True)]
     )
     sketch = qckm.CompressiveKMeans(6, init="sketch", compute_labels=False, random_state=0).fit(X).sketch_
-    hints = Hints(X[:2000], np.ones(2000), wrong, X.std(axis=0))
+    hints = Pilot(X[:2000], np.ones(2000), wrong, X.std(axis=0))
     assert ratio(X, hints.centers) > 1.5
     assert ratio(X, decode_hinted(sketch, 6, hints, random_state=0).centers) < 1.01
 

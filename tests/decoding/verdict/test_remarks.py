@@ -5,9 +5,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import qckm
-from qckm.decoding.task import Sample
 from qckm.decoding.verdict.remarks import out_of_reach, remarks_on
 from qckm.errors import Remark, RemarkWarning, codes_of
+from qckm.planning.pilot import Pilot
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ THIRDS = np.full(3, 1 / 3)
 
 
 def sample_of(rows):
-    return Sample(rows, np.ones(len(rows)), None)
+    return Pilot(rows, np.ones(len(rows)))
 
 
 def test_nothing_is_said_where_nothing_is_odd(sketch):

@@ -18,7 +18,7 @@ from qckm.common.text import format_duration
 from qckm.decoding.targets.n_clusters import ClusterCount, choose_n_clusters
 from qckm.decoding.task import require_room
 from qckm.errors import PoorFitWarning, SaturationWarning
-from qckm.planning.pilot import PILOT_ROWS, Pilot
+from qckm.planning.pilot import PILOT_ROWS
 from qckm.planning.plan import decoder_seed, require_rows
 from qckm.sketch import Sketch
 
@@ -104,9 +104,7 @@ def _sketch(
     for remark in remarks_in_words(done.remarks):
         console.warn(remark)
     inputs = done.source.labels[:100]
-    if done.hints is None or done.hints.rows is None or done.hints.weights is None:
-        return done.sketch, None, inputs
-    return done.sketch, Pilot(done.hints.rows, done.hints.weights).repeated(PILOT_ROWS), inputs
+    return done.sketch, None if done.hints is None else done.hints.repeated(PILOT_ROWS), inputs
 
 
 def _write(count: ClusterCount, inputs: list[str], report: str | None, plot: str | None, console: Console) -> None:

@@ -9,7 +9,6 @@ from qckm.cli.console import Console
 from qckm.cli.paths import Input, OneFile
 from qckm.decoding.targets.clustering import Clustering
 from qckm.decoding.targets.gaussian_mixture import COVARIANCE_TYPES, CovarianceType, FittedMixture
-from qckm.decoding.targets.kmeans import Hints
 from qckm.models import Model
 from qckm.models.gaussian_density import GaussianDensity
 from qckm.planning.plan import require_rows
@@ -62,10 +61,7 @@ def command(
         raise click.UsageError("A CSV cannot hold covariances: write .json, .parquet or .npz.")
     found = sketch_io.read_sketch(sketch)
     require_rows(found.count, clusters)
-    hints = None
-    if rows:
-        sample = inputs.read_some(rows, found.operator, seed, console, on_bad)
-        hints = Hints(sample.rows, sample.weights)
+    hints = inputs.read_some(rows, found.operator, seed, console, on_bad) if rows else None
     privacy = _privacy(found, rows)
     if privacy and rows:
         console.warn(privacy)

@@ -17,8 +17,9 @@ from qckm.clustering.weighted_kmeans import count_runs, kmeans
 from qckm.common.arrays import Floats
 from qckm.decoding.clouds.calibration import Solution, solve, solve_for_others
 from qckm.decoding.clouds.known_totals import totals_of
-from qckm.decoding.task import Sample, count_rows
+from qckm.decoding.task import count_rows
 from qckm.decoding.watching import asked_to_stop, tell
+from qckm.planning.pilot import Pilot
 from qckm.sketch import Sketch
 
 # Points of a drawn cloud at least, and per cluster: k-means of P points errs by a share of about K / P.
@@ -65,7 +66,7 @@ class Cloud:
         return cls(sketch, points, shares, found, _surprise(found, shares))
 
     @classmethod
-    def of_sample(cls, sketch: Sketch, sample: Sample) -> Cloud:
+    def of_sample(cls, sketch: Sketch, sample: Pilot) -> Cloud:
         """Give rows weights that reproduce a sketch. Rows that were sketched count once each: others are weighed.
 
         One row far away, drawn for sure, stands for no other, whatever the sketch leaves open.
@@ -83,9 +84,9 @@ class Cloud:
         return cls(sketch, rows, shares, found, _surprise(found, shares))
 
     @classmethod
-    def of_rows(cls, sketch: Sketch, sample: Sample | None) -> Cloud | None:
+    def of_rows(cls, sketch: Sketch, sample: Pilot | None) -> Cloud | None:
         """Give rows weights that reproduce a sketch; return None where there are none, or they cannot."""
-        cloud = None if sample is None else cls.of_sample(sketch, sample)
+        cloud = None if sample is None or not len(sample.rows) else cls.of_sample(sketch, sample)
         return cloud if cloud is not None and cloud.matches else None
 
     @classmethod

@@ -21,7 +21,7 @@ from qckm.decoding.fit.gaussians import Fit, Gaussians, Problem
 from qckm.decoding.targets.clustering import Clustering
 from qckm.decoding.targets.kmeans import decode_hinted
 from qckm.errors import PoorFitWarning, RemarkWarning
-from qckm.planning.pilot import Hints
+from qckm.planning.pilot import Pilot
 from qckm.sketch import Sketch
 
 # Points that are drawn around centroids.
@@ -39,7 +39,7 @@ _FEW_COLUMNS = 4
 
 
 def starts(
-    problem: Problem, kind: str, hints: Hints | None, n_init: int, rng: np.random.Generator
+    problem: Problem, kind: str, hints: Pilot | None, n_init: int, rng: np.random.Generator
 ) -> Iterator[Gaussians]:
     """Yield starts from the sketch alone, those that are most likely to be right, and quick, first."""
     seed = int(rng.integers(2**31))
@@ -106,8 +106,8 @@ def _split(problem: Problem, whole: Gaussians, k: int, rng: np.random.Generator)
     return Gaussians(weights, means, problem.shape.entries(both))
 
 
-def _decoded(problem: Problem, hints: Hints | None, n_init: int, seed: int) -> Clustering:
-    told = None if hints is None else replace(hints, rows=None, weights=None)
+def _decoded(problem: Problem, hints: Pilot | None, n_init: int, seed: int) -> Clustering:
+    told = None if hints is None else hints.without_rows()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RemarkWarning)
         warnings.simplefilter("ignore", PoorFitWarning)  # it is a start, and is judged as one

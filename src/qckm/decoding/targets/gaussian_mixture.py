@@ -18,11 +18,11 @@ from qckm.decoding.fit.em import Mixture, likelihoods, race, refined
 from qckm.decoding.fit.gaussians import Fit, Problem, by_chance, draw, judge
 from qckm.decoding.fit.starts import as_gaussians, starts
 from qckm.decoding.model.gaussian_model import Measured, Shape
-from qckm.decoding.task import Sample, require_positive, require_rows, require_sketch
+from qckm.decoding.task import require_positive, require_rows, require_sketch
 from qckm.decoding.verdict.remarks import POOR_MIXTURE
 from qckm.errors import DecodeError, PoorFitWarning, warn
 from qckm.kernels.threads import one_thread
-from qckm.planning.pilot import Hints
+from qckm.planning.pilot import Pilot
 from qckm.sketch import Sketch
 
 CovarianceType = Literal["spherical", "diag", "full"]
@@ -98,7 +98,7 @@ def fit_mixture(
     sketch: Sketch,
     n_components: int,
     covariance_type: CovarianceType = "full",
-    hints: Hints | None = None,
+    hints: Pilot | None = None,
     n_init: int = 1,
     random_state: Any = None,
 ) -> FittedMixture:
@@ -109,7 +109,7 @@ def fit_mixture(
     problem = Problem(measured, _shape(measured, covariance_type), n_components)
     rng = as_generator(random_state)
     with one_thread():
-        cloud = Cloud.of_rows(sketch, Sample.of(hints))
+        cloud = Cloud.of_rows(sketch, hints)
         if cloud is not None:
             found = _of_rows(problem, covariance_type, cloud, n_init, rng)
         else:
@@ -152,7 +152,7 @@ def _lost_by_halves(points: Floats, weights: Floats, whole: Mixture, kind: str, 
 
 
 def _of_sketch(
-    problem: Problem, kind: str, hints: Hints | None, n_init: int, rng: np.random.Generator
+    problem: Problem, kind: str, hints: Pilot | None, n_init: int, rng: np.random.Generator
 ) -> FittedMixture:
     """Fit from start after start, until the sketch is explained; return the fit of the least misfit.
 

@@ -15,7 +15,6 @@ from qckm.decoding.targets.clompr import decode_by_clompr
 from qckm.decoding.targets.clustering import Clustering
 from qckm.decoding.targets.least_regret import decode_by_least_regret
 from qckm.decoding.task import (
-    Sample,
     Task,
     require_positive,
     require_room,
@@ -26,10 +25,10 @@ from qckm.decoding.task import (
 from qckm.decoding.verdict.remarks import POOR_FIT
 from qckm.errors import DecodeError, PoorFitWarning, RemarkWarning, warn
 from qckm.kernels.threads import one_thread
-from qckm.planning.pilot import Hints
+from qckm.planning.pilot import Pilot
 from qckm.sketch import Sketch, SketchOperator
 
-__all__ = ["Clustering", "Hints", "decode", "decode_hinted"]
+__all__ = ["Clustering", "decode", "decode_hinted"]
 
 
 def decode(
@@ -88,10 +87,7 @@ def decode(
     ([[3.0, 3.0], [3.0, 3.0]], [0.5, 0.5])
     """
     require_sketch(sketch)
-    sample = None
-    if rows is not None:
-        given = as_sample(sketch.operator, rows)
-        sample = Sample(given, np.ones(len(given)))
+    sample = None if rows is None else hints_of(sketch.operator, rows)
     task = _task(sketch, n_clusters, init, sample, bounds, decoder, n_init, random_state, spread)
     warn_of_clipping(sketch)
     return _run(task)
@@ -100,7 +96,7 @@ def decode(
 def decode_hinted(
     sketch: Sketch,
     n_clusters: int,
-    hints: Hints | None,
+    hints: Pilot | None,
     init: Literal["auto", "pilot", "sketch"] | npt.ArrayLike = "auto",
     bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     decoder: str = "auto",
@@ -112,13 +108,13 @@ def decode_hinted(
     "auto" decodes with the pilot's rows, where they can reproduce the sketch. "pilot" looks for clusters in the sketch
     alone, and begins at the pilot's centroids; "auto" does so, too, where the rows were not kept.
     """
-    sample: Sample | None = None
+    sample = None
     start = None if isinstance(init, str) else init
     if hints is not None and isinstance(init, str):
-        sample = Sample.of(hints) if init == "auto" and decoder != "clompr" else None
+        sample = hints if init == "auto" and decoder != "clompr" and len(hints.rows) else None
         if sample is None and init != "sketch":
             start = hints.centers
-    spread = None if hints is None else hints.deviation
+    spread = None if hints is None else hints.spread
     return _run(_task(sketch, n_clusters, start, sample, bounds, decoder, n_init, random_state, spread))
 
 
@@ -139,7 +135,7 @@ def _task(
     sketch: Sketch,
     n_clusters: int,
     init: npt.ArrayLike | None,
-    rows: Sample | None,
+    rows: Pilot | None,
     bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None,
     decoder: str,
     n_init: int,
@@ -191,10 +187,10 @@ def _box(sketch: Sketch, bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None) -> 
     return np.clip(lower, least, greatest), np.clip(upper, least, greatest)
 
 
-def hints_of(operator: SketchOperator, rows: npt.ArrayLike) -> Hints:
+def hints_of(operator: SketchOperator, rows: npt.ArrayLike) -> Pilot:
     """Return what rows tell a decoder, if they are rows of what an operator measures."""
     sample = as_sample(operator, rows)
-    return Hints(sample, np.ones(len(sample)))
+    return Pilot(sample, np.ones(len(sample)))
 
 
 def _finite(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:

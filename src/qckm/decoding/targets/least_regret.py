@@ -19,11 +19,12 @@ from qckm.decoding.clouds.ensemble import clouds_of
 from qckm.decoding.model.mixture import Density, predict
 from qckm.decoding.search.scales import fit_at_best_scale
 from qckm.decoding.targets.clustering import Clustering, heaviest_first, share_explained
-from qckm.decoding.task import Sample, Task
+from qckm.decoding.task import Task
 from qckm.decoding.verdict.redrawn import redrawn_regret
 from qckm.decoding.verdict.regret import Decision, decide, decide_by_rows
 from qckm.decoding.verdict.remarks import CUT_SHORT, out_of_reach, remarks_on
 from qckm.decoding.watching import tell, was_cut
+from qckm.planning.pilot import Pilot
 from qckm.sketch import Sketch
 
 # Centroids are reliable if their SSE is hardly more than by this share above the least: what experiments count as
@@ -51,7 +52,7 @@ def decode_by_least_regret(task: Task) -> Clustering:
 
 
 def _clustering(
-    task: Task, decision: Decision, octave: int | None, n_evaluations: int, sample: Sample | None = None
+    task: Task, decision: Decision, octave: int | None, n_evaluations: int, sample: Pilot | None = None
 ) -> Clustering:
     """Return what was decided; rows that do not cover what was sketched, and tell little of it, are no sample."""
     centers, shares, widths = decision.centroids

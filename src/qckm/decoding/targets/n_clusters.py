@@ -21,12 +21,11 @@ from qckm.clustering.numpy_kmeans import Run
 from qckm.clustering.weighted_kmeans import kmeans
 from qckm.common.arrays import Floats
 from qckm.common.random import spawn
-from qckm.decoding.clouds.calibration import as_sample
 from qckm.decoding.clouds.cloud import Cloud
 from qckm.decoding.fit.starts import draw_around, resolution
 from qckm.decoding.targets.clustering import Clustering
-from qckm.decoding.targets.kmeans import decode
-from qckm.decoding.task import Sample, count_rows, require_sketch, warn_of_clipping
+from qckm.decoding.targets.kmeans import decode, hints_of
+from qckm.decoding.task import count_rows, require_sketch, warn_of_clipping
 from qckm.errors import DecodeError, PoorFitWarning, RemarkWarning, SaturationWarning, warn
 from qckm.kernels.threads import one_thread
 from qckm.sketch import Sketch
@@ -160,8 +159,7 @@ def _further(most: int) -> list[int]:
 def _cloud(sketch: Sketch, most: int, how: dict[str, Any], rng: np.random.Generator) -> Cloud:
     """Return rows, if these can have the sketch, or points around centroids, weighted so that they have it."""
     if how.get("rows") is not None:
-        rows = as_sample(sketch.operator, how["rows"])
-        cloud = Cloud.of_rows(sketch, Sample(rows, np.ones(len(rows))))
+        cloud = Cloud.of_rows(sketch, hints_of(sketch.operator, how["rows"]))
         if cloud is not None:
             return cloud
     decoded = decode(sketch, most, **how)

@@ -21,11 +21,11 @@ from qckm.decoding.clouds.cloud import Cloud
 from qckm.decoding.fit.gaussians import Fit, Gaussians, Problem, by_chance, draw, judge
 from qckm.decoding.fit.starts import one_for_all, split_up
 from qckm.decoding.model.gaussian_model import Measured, Shape
-from qckm.decoding.task import Sample, require_rows, require_sketch
+from qckm.decoding.task import require_rows, require_sketch
 from qckm.decoding.verdict.remarks import POOR_AXES
 from qckm.errors import DecodeError, PoorFitWarning, warn
 from qckm.kernels.threads import one_thread
-from qckm.planning.pilot import Hints
+from qckm.planning.pilot import Pilot
 from qckm.sketch import Sketch
 
 # Frequencies for each number of the axes, r·n: what is usual, what is too few for a verdict, and how many at least.
@@ -88,7 +88,7 @@ def choose_axes_frequencies(n_features: int, n_components: int) -> int:
 def fit_axes(
     sketch: Sketch,
     n_components: int,
-    hints: Hints | None = None,
+    hints: Pilot | None = None,
     random_state: Any = None,
     standardize: bool = False,
 ) -> FittedAxes:
@@ -112,7 +112,7 @@ def fit_axes(
 def _fit(
     measured: Measured,
     rank: int,
-    hints: Hints | None,
+    hints: Pilot | None,
     standardize: bool,
     rng: np.random.Generator,
     for_verdict: np.random.Generator,
@@ -121,7 +121,7 @@ def _fit(
     fit, problem, explained = fit_low_rank(measured, rank, for_verdict)
     if explained:
         return _found(problem, fit, turned, True, "gaussian", rng)
-    cloud = Cloud.of_rows(measured.sketch, Sample.of(hints))
+    cloud = Cloud.of_rows(measured.sketch, hints)
     if cloud is not None:
         return _of_rows(cloud, turned, measured.count, rng)
     for clusters in _NUMBERS_OF_CLUSTERS:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.task import Sample
 from qckm.errors import Remark
 from qckm.planning.column_checks import dominating_column, identifiers_in_rows, identifiers_in_sketch, names_of
+from qckm.planning.pilot import Pilot
 from qckm.sketch import Sketch, SketchOperator
 
 # A centroid is at the edge of the operator's reach if it is within this share of it.
@@ -28,7 +28,7 @@ POOR_AXES = (
 CUT_SHORT = Remark("The search was stopped: these are the best centroids so far.", code="cut short")
 
 
-def remarks_on(sketch: Sketch, centers: Floats, weights: Floats, sample: Sample | None = None) -> tuple[Remark, ...]:
+def remarks_on(sketch: Sketch, centers: Floats, weights: Floats, sample: Pilot | None = None) -> tuple[Remark, ...]:
     """Return what is odd about centroids (K, n) of shares (K,), and about what they are to tell apart.
 
     Parameters
@@ -37,7 +37,7 @@ def remarks_on(sketch: Sketch, centers: Floats, weights: Floats, sample: Sample 
     centers : ndarray of shape (K, n)
     weights : ndarray of shape (K,)
         Shares of the rows, of sum 1.
-    sample : Sample, optional
+    sample : Pilot, optional
         The rows that were decoded with.
     """
     identical = _identical(sketch)
