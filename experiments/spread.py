@@ -23,12 +23,12 @@ from common import keep, sse
 from decoder.datasets import SYNTHETIC
 from qckm.operator import signatures
 from qckm.operator.laws import Law, get_law
-from qckm.planning.scale import choose_law
+from qckm.planning.pilot import choose_law
 
 CASES = [("near_and_far", 2, 8), ("near_and_far", 5, 8), ("groups", 2, 9), ("groups", 5, 9), ("gaussians", 10, 10)]
 CASES += [("near_and_far", 3, 8), ("near_and_far", 10, 8)]
 HEADER = ("data", "n", "K", "signature", "seed", "law", "sse", "flagged")
-# As planning/scale.py has it.
+# As planning/pilot.py has it.
 SCALES_APART = 2.5
 
 

@@ -57,7 +57,7 @@ NUMBERS = {
     "search": ["STARTS", "STAGES", "STEPS", "STRIDE", "SHARE", "BRIEF", "IDLE", "GAIN"],
     "sketch_model": ["_SHARE_AT_ZERO"],
     "known_totals": ["HEAVIER", "_MISSED"],
-    "scale": [
+    "pilot": [
         "_FEW",
         "_OF_FEW",
         "_OF_PLENTY",
@@ -81,7 +81,7 @@ PLACES = {
     "search": "decoding.search",
     "sketch_model": "decoding.model",
     "known_totals": "decoding.clouds",
-    "scale": "planning",
+    "pilot": "planning",
     "frequency_count": "operator",
 }
 

@@ -26,7 +26,7 @@ MODULES = [
         "clouds/calibration", "clouds/cloud", "clouds/contributions", "clouds/ensemble", "clouds/known_totals",
         "verdict/regret", "verdict/remarks", "targets/kmeans", "targets/least_regret",
     )),
-    "planning/scale",
+    "planning/pilot",
     "operator/frequency_count",
 ]  # fmt: skip
 STEERS = {
@@ -46,7 +46,7 @@ STEERS = {
     "sketch_model": ["_SHARE_AT_ZERO"],
     "task": ["_LEAST_ROWS"],
     "known_totals": ["HEAVIER", "_MISSED"],
-    "scale": ["_FEW", "_MANY_CLUSTERS", "_MANY_FEATURES", "_OF_FEW", "_OF_PLENTY", "_OF_PURE_TONES", "_MOST_APART",
+    "pilot": ["_FEW", "_MANY_CLUSTERS", "_MANY_FEATURES", "_OF_FEW", "_OF_PLENTY", "_OF_PURE_TONES", "_MOST_APART",
               "_LEAST_APART", "_LEAST_SHARE_OF_SPACING", "_SHARE_BEYOND", "_FURTHER"],
     "frequency_count": ["_WITH_ROWS", "_ALONE", "_ENOUGH", "_LEAST"],
 }  # fmt: skip
@@ -70,7 +70,7 @@ EFFORT = {
     "mixture": ["_N_HARMONICS"],
     "scales": ["PATIENCE"],
     "search": ["STARTS", "STAGES", "STEPS", "BRIEF", "LONG", "IDLE", "OVERHEAD"],
-    "scale": ["_RUNS"],
+    "pilot": ["PILOT_ROWS", "ROWS_A_CLUSTER", "_RUNS"],
     "frequency_count": ["_MOST_COMPONENTS"],
 }
 ORDINARY = {0, 1, 2, 0.5, -1}

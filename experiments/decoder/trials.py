@@ -20,8 +20,7 @@ from threadpoolctl import threadpool_limits
 import qckm
 from decoder import datasets
 from qckm.common.random import spawn
-from qckm.planning.pilot import PILOT_ROWS, pilot_of
-from qckm.planning.scale import Settings, choose_settings
+from qckm.planning.pilot import PILOT_ROWS, Settings, choose_settings, pilot_of
 
 # Elsewhere for development, whose seeds are not reported.
 RESULTS = Path(os.environ.get("QCKM_RESULTS", Path(__file__).parent / "results"))

@@ -13,7 +13,7 @@ from qckm.clustering import weighted_kmeans
 from qckm.decoding.model import c_loops
 from qckm.kernels import algebra, calling, library, signs, values
 from qckm.kernels.library import REFUSED, RowsAt, Totals
-from qckm.planning import row_keys
+from qckm.planning import row_sample
 
 HEADERS = [Path(qckm.__file__).parent / "kernels" / "core" / name for name in ("core.h", "decoder.h")]
 # Of the headers without comments. Where this test fails they have changed: raise QCKM_ABI in core.h and ABI in
@@ -52,7 +52,7 @@ def structures_in_c():
 
 
 def structures_in_python():
-    modules = (c_loops, weighted_kmeans, signs, values, algebra, calling, row_keys)
+    modules = (c_loops, weighted_kmeans, signs, values, algebra, calling, row_sample)
     decoder = [kind for module in modules for kind in vars(module).values() if is_structure(kind)]
     return library.STRUCTURES | {calling.c_name(kind): kind for kind in decoder}
 

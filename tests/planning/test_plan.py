@@ -6,8 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from qckm.errors import OperatorError, RowsError
+from qckm.operator.frequency_count import choose_n_frequencies
 from qckm.planning.plan import Plan, decoder_seed, draw_operator, plan_decoding
-from qckm.planning.scale import choose_n_frequencies
 from qckm.sources.opening import open_source
 
 

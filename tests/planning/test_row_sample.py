@@ -1,5 +1,7 @@
 """A sample that merges: the same whatever the order and the parts, fair to rows that are there once and often."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,17 +14,7 @@ from qckm.errors import RowsError
 from qckm.estimators.rows import ArrayRows
 from qckm.kernels import library
 from qckm.planning.pilot import pilot_of
-from qckm.planning.row_keys import (
-    Screen,
-    _screen_by_numpy,
-    canonical,
-    hash_rows,
-    levels_of,
-    no_counts,
-    screen,
-    squares_of,
-)
-from qckm.planning.row_sample import RowSample
+from qckm.planning.row_sample import RowSample, _canonical, _hash_rows, _levels_of, _no_counts, _squares_of
 from qckm.planning.sampling import draw_pilot, sample_by_leverage
 from qckm.sources.opening import open_source
 
@@ -110,8 +102,8 @@ def test_few_rows_are_all_there_with_their_counts():
 
 
 def test_rows_of_one_hash_are_not_taken_for_one(monkeypatch):
-    monkeypatch.setattr("qckm.planning.row_keys.hash_rows", lambda rows, seed: np.zeros(len(rows), np.uint64))
-    monkeypatch.setattr("qckm.planning.row_keys.library.load", lambda: None)
+    monkeypatch.setattr("qckm.planning.row_sample._hash_rows", lambda rows, seed: np.zeros(len(rows), np.uint64))
+    monkeypatch.setattr("qckm.planning.row_sample.library.load", lambda: None)
     rows = np.array([[3.0], [1.0], [3.0], [2.0]])
     assert sample(rows).pilot().weights.tolist() == [1.0, 1.0, 2.0]
     require_same(sample(rows[:2]).merged(sample(rows[2:])), sample(rows[::-1]))
@@ -119,10 +111,10 @@ def test_rows_of_one_hash_are_not_taken_for_one(monkeypatch):
 
 def test_equal_values_of_any_type_have_one_hash():
     values = np.array([[3, 0], [-7, 5]])
-    hashes = [hash_rows(canonical(values.astype(kind)), 1).tolist() for kind in (int, np.int16, np.float32, float)]
+    hashes = [_hash_rows(_canonical(values.astype(kind)), 1).tolist() for kind in (int, np.int16, np.float32, float)]
     assert hashes.count(hashes[0]) == 4
     assert len(set(hashes[0])) == 2
-    assert hash_rows(canonical(np.array([[-0.0]])), 1) == hash_rows(canonical(np.array([[0.0]])), 1)
+    assert _hash_rows(_canonical(np.array([[-0.0]])), 1) == _hash_rows(_canonical(np.array([[0.0]])), 1)
 
 
 @pytest.mark.parametrize("values", ["consecutive", "powers", "grid"])
@@ -135,7 +127,7 @@ def test_every_row_is_drawn_as_often_as_any_other(values):
     }[values]
     times = np.zeros(400)
     for seed in range(400):
-        hashes = hash_rows(canonical(rows), seed)
+        hashes = _hash_rows(_canonical(rows), seed)
         times[np.argsort(hashes)[:50]] += 1
     variance = 400 * (50 / 400) * (350 / 400)
     statistic = float(((times - 50) ** 2).sum() / variance * 399 / 400)
@@ -186,11 +178,13 @@ def test_the_c_core_screens_rows_as_numpy_does(kind, weighted):
         rows[7] = -0.0
         rows[8] = 1e30
     weights = rng.normal(size=1000) if weighted else None
-    how = Screen(9, np.full(3, 2.0), np.array([0.1, 0.5, 1.0]), np.uint64(2**60), np.uint64(2**42), 0.1)
+    limits = {"limit": np.uint64(2**60), "key_limit": np.uint64(2**42)}
+    by_key = {"center": np.full(3, 2.0), "factors": np.array([0.1, 0.5, 1.0])}
+    empty = replace(RowSample.empty(3, seed=9, size=5), **limits, **by_key)
     found = []
-    for function in (screen, _screen_by_numpy):
-        table = no_counts()
-        found.append((*function(rows, weights, how, table, 5.0), table))
+    for screen in (empty._screen, empty._screen_by_numpy):
+        table = _no_counts()
+        found.append((*screen(rows, weights, table, 5.0), table))
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert 0 < len(found[0][0]) < 1000
@@ -217,9 +211,10 @@ def test_rows_count_in_units_by_leverage():
 
 
 def test_a_row_whose_square_is_no_number_has_no_leverage():
-    assert squares_of(np.array([[1e200], [0.0], [1e160]]), np.zeros(1), np.ones(1)).tolist() == [0, 0, 0]
+    assert _squares_of(np.array([[1e200], [0.0], [1e160]]), np.zeros(1), np.ones(1)).tolist() == [0, 0, 0]
     constant = RowSample.empty(1, 0, 10, pilot_of(np.ones((5, 1)), None))
-    assert levels_of(squares_of(np.array([[1.0], [2.0]]), constant.center, constant.factors)).tolist() == [0, 40]
+    assert _levels_of(np.array([0.0, 1.0, 9.0])).tolist() == [0, 1, 3]
+    assert _levels_of(_squares_of(np.array([[1.0], [2.0]]), constant.center, constant.factors)).tolist() == [0, 40]
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -3,9 +3,9 @@ import pytest
 
 from qckm.estimators.rows import ArrayRows
 from qckm.operator import signatures
-from qckm.planning.pilot import PILOT_ROWS
+from qckm.operator.frequency_count import choose_n_frequencies
+from qckm.planning.pilot import PILOT_ROWS, choose_law, choose_settings
 from qckm.planning.sampling import draw_pilot
-from qckm.planning.scale import choose_law, choose_n_frequencies, choose_settings
 
 ONE_BIT, EXPONENTIAL = signatures.get("one-bit"), signatures.get("exponential")
 

@@ -10,7 +10,7 @@ from qckm.operator.arguments import power_of_two_below
 
 # Clusters from as wide as K of them that fill the ranges to a sixteenth of that: what rows of unknown columns need.
 _OCTAVES = 5
-# The law, and its rms ‖ω‖ times a cluster's standard deviation: those of a pilot (planning/scale.py).
+# The law, and its rms ‖ω‖ times a cluster's standard deviation: those of a pilot (planning/pilot.py).
 LAW, _RADIANS = "integer-balanced", 0.65
 # Codes of the lowest frequencies of this size are rounded by some per cent: still of their law, and known.
 _LEAST_CODE = 16

@@ -9,18 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from qckm.common.arrays import Floats
 from qckm.common.random import as_seed, mixed_with, spawn
 from qckm.errors import DecodeError, OperatorError, QckmError, RemarkWarning, warn
 from qckm.operator import signatures
 from qckm.operator.arguments import as_count
 from qckm.operator.drawing import require_drawable
+from qckm.operator.frequency_count import choose_n_frequencies
 from qckm.operator.request import Dither
 from qckm.planning.column_checks import doubts_of_rows
-from qckm.planning.pilot import Pilot, choose_pilot_size
-from qckm.planning.row_sample import RowSample, seed_of
+from qckm.planning.pilot import PILOT_ROWS, ROWS_A_CLUSTER, Pilot, Settings, choose_law, choose_settings
+from qckm.planning.row_sample import RowSample
 from qckm.planning.sampling import SampledRows, draw_pilot
-from qckm.planning.scale import Settings, choose_law, choose_n_frequencies, choose_settings
 from qckm.sketch import SketchOperator
 from qckm.sources.rows import engine_of, open_held
 from qckm.sources.source import Source
@@ -64,6 +63,11 @@ class Plan:
     seed: int = 0
     octaves: int = 1
     alone: bool = False
+
+    @property
+    def pilot_rows(self) -> int:
+        """How many rows the pilot has, where there are as many."""
+        return max(PILOT_ROWS, ROWS_A_CLUSTER * (self.n_clusters or 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +154,7 @@ def draw_operator(
     >>> planned.operator.units.round(-1).tolist(), planned.operator.n_frequencies
     ([0.0, 980.0], 100)
     """
-    n, n_clusters, size = rows.n_features, plan.n_clusters, choose_pilot_size(plan.n_clusters)
+    n, n_clusters = rows.n_features, plan.n_clusters
     feature_names = rows.feature_names if isinstance(rows, Source) else rows.names
     names = feature_names or tuple(map(str, range(n)))
     if n_clusters is None and (plan.scale is None or plan.n_frequencies is None):
@@ -164,21 +168,20 @@ def draw_operator(
     words: list[str] = []
     remarks: tuple[str, ...] = ()
     if plan.scale is None or plan.standardize or want_hints:
-        pilot = draw_pilot(rows, for_pilot, size)
+        pilot = draw_pilot(rows, for_pilot, plan.pilot_rows)
         drawn = int(pilot.weights.sum())
-        if want_hints and refuse_few and drawn < size:  # these are all rows there are
+        if want_hints and refuse_few and drawn < plan.pilot_rows:  # these are all rows there are
             require_rows(drawn, n_clusters or 1)
         if plan.standardize:
-            units = _deviations(pilot)
+            units = pilot.units()
             constant = [name for name, unit in zip(names, units, strict=True) if unit == 0]
             units[units == 0] = 1.0
             if constant:
                 words.append(f"constant in the pilot, left as they are: {', '.join(constant)}")
         remarks = doubts_of_rows(pilot.rows, pilot.weights, units, names)
-        pilot_in_units = Pilot(pilot.rows / units, pilot.weights)
-        settings = choose_settings(pilot_in_units, n_clusters or 1, for_pilot, radians)
+        settings = choose_settings(pilot, n_clusters or 1, for_pilot, radians, units)
         scale = plan.scale or float(np.ldexp(settings.scale, -(plan.octaves // 2)))
-        origin, extent = settings.origin * units, settings.extent * units
+        origin, extent = settings.origin, settings.extent
         if rows.once:
             words.append(
                 f"the scale is that of the first {drawn} rows of the pipe: if the others differ, give an operator or a "
@@ -207,8 +210,8 @@ def draw_operator(
 def plan_decoding(source: Source | SampledRows, plan: Plan, operator: SketchOperator) -> Planned:
     """Draw a pilot for a decoder alone: the operator was made elsewhere."""
     for_pilot, _, _ = spawn(plan.seed, 3)
-    pilot = draw_pilot(source, for_pilot, choose_pilot_size(plan.n_clusters))
-    settings = choose_settings(Pilot(pilot.rows / operator.units, pilot.weights), plan.n_clusters or 1, for_pilot)
+    pilot = draw_pilot(source, for_pilot, plan.pilot_rows)
+    settings = choose_settings(pilot, plan.n_clusters or 1, for_pilot, units=operator.units)
     return _with_hints(operator, pilot, settings, plan)
 
 
@@ -220,10 +223,10 @@ def _with_hints(
     words: tuple[str, ...] = (),
     remarks: tuple[str, ...] = (),
 ) -> Planned:
-    units, size = operator.units, choose_pilot_size(plan.n_clusters)
-    hints = replace(pilot, centers=settings.centers * units, spread=settings.deviation * units)
-    seed = seed_of(spawn(plan.seed, 4)[3])
-    return Planned(operator, hints, RowSample.empty(len(units), seed, size, pilot, units), words, remarks)
+    hints = replace(pilot, centers=settings.centers, spread=settings.spread)
+    seed = int(spawn(plan.seed, 4)[3].integers(2**63))
+    empty = RowSample.empty(operator.n_features, seed, plan.pilot_rows, pilot, operator.units)
+    return Planned(operator, hints, empty, words, remarks)
 
 
 def sampled(hints: Pilot, sample: RowSample) -> Pilot:
@@ -238,12 +241,3 @@ def sampled(hints: Pilot, sample: RowSample) -> Pilot:
 def decoder_seed(seed: int) -> int:
     """Return the decoder's seed for that of a plan: independent of the pilot's and the operator's."""
     return int(spawn(seed, 3)[2].integers(2**63))
-
-
-def _deviations(pilot: Pilot) -> Floats:
-    """Return the standard deviation of each column, rounded to a few bits: the last ones depend on the processor."""
-    squares = np.average((pilot.rows - pilot.mean()) ** 2, axis=0, weights=pilot.weights)
-    fraction, exponent = np.frexp(np.sqrt(squares))
-    deviations: Floats = np.ldexp(np.rint(fraction * 2**7) / 2**7, exponent)
-    constant = np.ptp(pilot.rows, axis=0) == 0
-    return np.where(constant, 0.0, deviations)

@@ -15,6 +15,8 @@ The pilot has at most `size` rows: of what is held, each row stands for its coun
 they are drawn in proportion to that (priority sampling, Duffield, Lund and Thorup 2007). By leverage, they are drawn in
 proportion to ½ + ½ d² / mean d² times that, the mean now being the one of all rows (a lightweight coreset, Bachem,
 Lucic and Krause 2018). Sums over the pilot, weighted, are unbiased.
+
+The rows that a sample may hold are found in the C core (kernels/core/screening_inc.h), or by NumPy, bit for bit.
 """
 
 from __future__ import annotations
@@ -30,20 +32,11 @@ import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.errors import RowsError
+from qckm.kernels import library
+from qckm.kernels.calling import Struct, call, fields, floats
+from qckm.kernels.library import RowsAt
 from qckm.kernels.threads import count_threads, share
 from qckm.planning.pilot import PILOT_ROWS, Pilot, pilot_of
-from qckm.planning.row_keys import (
-    Hashes,
-    Screen,
-    canonical,
-    least_of,
-    levels_of,
-    mixed,
-    no_counts,
-    places_of,
-    screen,
-    squares_of,
-)
 
 # Distinct rows that are held for each row of the pilot. Drawn among them by their counts, rows that are there several
 # times cost no precision, unless most are.
@@ -54,13 +47,33 @@ _EARLY = 0.5
 _BLOCK, _BLOCK_BYTES = 1 << 16, 1 << 23
 # Blocks of rows that one thread looks at alone.
 _FIRST_BLOCKS = 4
-# Any number: another hash, for the draw, is mixed from the first with it.
-_FOR_DRAW = np.uint64(0xA0761D6478BD642F)
 _LAST = np.uint64(0xFFFFFFFFFFFFFFFF)
 # A mean square at least: a pilot may be of one distinct row.
 _SMALLEST = 1e-300
 
+_MASK = (1 << 64) - 1
+# The constants of splitmix64 (Steele, Lea and Flood 2014): its increment, and the multipliers of its last step.
+_INCREMENT, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+
+# A level at most: keys of 24 bits still tell rows apart. A row whose square is no number, which pilot.py refuses, is
+# sampled like one in the middle.
+_MOST_LEVEL, _BEYOND = 40, 1e300
+# The table of counts: by chance others add 1 in 32 768 of all to a place; all four places of a row are shared with
+# frequent ones in a row of a million, if a thousand are frequent.
+_TABLES, _PLACES = 4, 1 << 15
+# Any numbers: other hashes, for the places and for the draw, are mixed from the first with them.
+_FOR_PLACES, _FOR_DRAW = np.uint64(0xD6E8FEB86659FD93), np.uint64(0xA0761D6478BD642F)
+
+Hashes = npt.NDArray[np.uint64]
 Piece = tuple[Hashes, Floats, Floats]  # hashes, rows, and counts of some rows
+
+
+class _Screening(Struct):
+    _fields_ = fields(
+        integers="n limit key_limit",
+        numbers="beyond share total",
+        arrays="multipliers center factors weights table hashes chosen",
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,12 +120,12 @@ class RowSample:
             center, factors = around.mean(), 1 / (in_units * np.sqrt(max(mean_square, _SMALLEST)))
         nothing = np.empty(0, np.uint64), np.empty((0, n_features)), np.empty(0)
         key_limit = np.uint64(0) if around is None else _LAST
-        return cls(size, seed, center, factors, 0.0, no_counts(), *nothing, key_limit=key_limit)
+        return cls(size, seed, center, factors, 0.0, _no_counts(), *nothing, key_limit=key_limit)
 
     def emptied(self) -> RowSample:
         """Return the sample of no rows that merges with this one: within its limits, as none beyond will be held."""
         no_hashes, no_rows, nothing = self.hashes[:0], self.rows[:0], self.counts[:0]
-        return replace(self, total=0.0, table=no_counts(), hashes=no_hashes, rows=no_rows, counts=nothing)
+        return replace(self, total=0.0, table=_no_counts(), hashes=no_hashes, rows=no_rows, counts=nothing)
 
     def added(self, rows: npt.NDArray[Any], weights: npt.NDArray[Any] | None = None) -> RowSample:
         """Return the sample of these rows (rows, n) as well; a row of weight w is w rows, one with a NaN is none."""
@@ -140,8 +153,8 @@ class RowSample:
         for block in blocks:
             part = rows[block * step : (block + 1) * step]
             heavy = None if weights is None else np.asarray(weights[block * step : (block + 1) * step], np.float64)
-            some, hashes, total = screen(part, heavy, found._screen(), table, total)
-            pieces.append((hashes[some], canonical(part[some]), np.ones(len(some)) if heavy is None else heavy[some]))
+            some, hashes, total = found._screen(part, heavy, table, total)
+            pieces.append((hashes[some], _canonical(part[some]), np.ones(len(some)) if heavy is None else heavy[some]))
             waiting += len(some)
             if waiting > max(_BLOCK, 2 * len(found.hashes)):
                 found, pieces, waiting = found._with(table, total, pieces), [], 0
@@ -149,12 +162,8 @@ class RowSample:
 
     def merged(self, other: RowSample) -> RowSample:
         """Return the sample of the rows of both."""
-        if (self.size, self.seed, self.center.tolist(), self.factors.tolist()) != (
-            other.size,
-            other.seed,
-            other.center.tolist(),
-            other.factors.tolist(),
-        ):
+        ours, theirs = ((one.size, one.seed, one.center.tolist(), one.factors.tolist()) for one in (self, other))
+        if ours != theirs:
             raise RowsError("Samples merge only if they are of one size, seed, number of columns, and center.")
         least = replace(self, limit=min(self.limit, other.limit), key_limit=min(self.key_limit, other.key_limit))
         pieces = [(other.hashes, other.rows, other.counts)]
@@ -172,11 +181,11 @@ class RowSample:
         """Draw the pilot, of at most `size` rows; the same sample gives the same."""
         if not len(self.hashes):
             raise RowsError("Expected rows of finite numbers, found none.")
-        squares = squares_of(self.rows, self.center, self.factors)
-        known = self._screen().holds(self.hashes, self.rows)
-        at_most = least_of(self.table, places_of(self.hashes))
+        squares = _squares_of(self.rows, self.center, self.factors)
+        known = self._is_within(self.hashes, self.rows)
+        at_most = _least_of(self.table, _places_of(self.hashes))
         frequent = at_most >= self.total / self.size
-        by_key = np.ldexp(_share_of(self.key_limit), levels_of(squares))
+        by_key = np.ldexp(_share_of(self.key_limit), _levels_of(squares))
         chance = np.minimum(1.0, np.maximum(_share_of(self.limit), by_key))
         stands_for = np.where(known, self.counts, at_most) / np.where(frequent, 1.0, chance)
         chosen = known | frequent
@@ -186,7 +195,7 @@ class RowSample:
             leverage = 1.0 + squares * (
                 _threshold(stands_for, half) / max(_threshold(stands_for * squares, half), _SMALLEST)
             )
-            draws = (mixed(hashes ^ _FOR_DRAW).astype(np.float64) + 1.0) / 2**64
+            draws = (_mixed(hashes ^ _FOR_DRAW).astype(np.float64) + 1.0) / 2**64
             priorities = leverage * stands_for / draws
             order = np.argsort(-priorities, kind="stable")
             least, order = float(priorities[order[self.size]]), order[: self.size]
@@ -216,24 +225,51 @@ class RowSample:
         """Return the sample of its bytes."""
         with np.load(io.BytesIO(data), allow_pickle=False) as held:
             size, seed, limit, key_limit = held["settings"]
-            table = no_counts()
+            table = _no_counts()
             table.flat[held["used"]] = held["table"]
-            return cls(
-                int(size),
-                int(seed),
-                held["center"],
-                held["factors"],
-                float(held["total"]),
-                table,
-                held["hashes"],
-                held["rows"],
-                held["counts"],
-                limit,
-                key_limit,
-            )
+            arrays = {name: held[name] for name in ("center", "factors", "hashes", "rows", "counts")}
+            limits = {"limit": limit, "key_limit": key_limit}
+            return cls(size=int(size), seed=int(seed), total=float(held["total"]), table=table, **arrays, **limits)
 
-    def _screen(self) -> Screen:
-        return Screen(self.seed, self.center, self.factors, self.limit, self.key_limit, _EARLY / self.size)
+    def _screen(
+        self, rows: npt.NDArray[Any], weights: Floats | None, table: Floats, total: float
+    ) -> tuple[npt.NDArray[np.intp], Hashes, float]:
+        """Count rows (rows, n) in a table, in place; return where those are that may be held, hashes, the new total.
+
+        May be held: rows within a limit, or of a share of all. Rows of weight 0 and those that are not finite are none.
+        """
+        if library.load() is None:
+            return self._screen_by_numpy(rows, weights, table, total)
+        held, hashes, chosen = library.native(rows), np.empty(len(rows), np.uint64), np.empty(len(rows), bool)
+        how = _Screening(
+            rows.shape[1], int(self.limit), int(self.key_limit), _BEYOND, _EARLY / self.size, total,
+            _odd_numbers(1 + rows.shape[1], self.seed), floats(self.center), floats(self.factors),
+            0 if weights is None else floats(weights), table, hashes, chosen,
+        )  # fmt: skip
+        call("qckm_screen", RowsAt.of(held), how)
+        return np.flatnonzero(chosen), hashes, how.total
+
+    def _screen_by_numpy(
+        self, rows: npt.NDArray[Any], weights: Floats | None, table: Floats, total: float
+    ) -> tuple[npt.NDArray[np.intp], Hashes, float]:
+        values = _canonical(rows)
+        heavy = np.ones(len(rows)) if weights is None else weights
+        hashes = _hash_rows(values, self.seed)
+        (good,) = np.nonzero(np.isfinite(values).all(axis=1) & (heavy > 0))
+        places, chosen = _places_of(hashes[good]), np.zeros(len(rows), bool)
+        for counts, place in zip(table, places, strict=True):
+            np.add.at(counts, place, heavy[good])  # one after the other, as the C core does
+        total = float(np.add.accumulate([total, *heavy[good]])[-1])
+        often = _least_of(table, places) >= _EARLY / self.size * total
+        chosen[good] = self._is_within(hashes[good], values[good]) | often
+        return np.flatnonzero(chosen), hashes, total
+
+    def _keys(self, hashes: Hashes, rows: Floats) -> Hashes:
+        return hashes >> _levels_of(_squares_of(rows, self.center, self.factors)).astype(np.uint64)
+
+    def _is_within(self, hashes: Hashes, rows: Floats) -> npt.NDArray[np.bool_]:
+        """Return which rows are within a limit."""
+        return (hashes <= self.limit) | (self._keys(hashes, rows) <= self.key_limit)
 
     def _with(self, table: Floats, total: float, pieces: list[Piece]) -> RowSample:
         """Return the sample with more rows, of which the table knows already: equal ones together, the least held."""
@@ -250,9 +286,9 @@ class RowSample:
         hashes, most = hashes[order], _HELD * self.size
         keys = hashes
         if self.factors.any():
-            keys, most = self._screen().keys(hashes, rows[order]), most // 2
+            keys, most = self._keys(hashes, rows[order]), most // 2
         limit, key_limit = _lowered(self.limit, hashes, most), _lowered(self.key_limit, keys, most)
-        often = least_of(table, places_of(hashes)) >= _EARLY / self.size * total
+        often = _least_of(table, _places_of(hashes)) >= _EARLY / self.size * total
         (kept,) = np.nonzero((hashes <= limit) | (keys <= key_limit) | often)
         return replace(
             self,
@@ -264,11 +300,6 @@ class RowSample:
             limit=limit,
             key_limit=key_limit,
         )
-
-
-def seed_of(rng: np.random.Generator) -> int:
-    """Draw the seed of a sample: wherever the rows are, the same generator then gives the same sample."""
-    return int(rng.integers(2**63))
 
 
 def _lowered(limit: np.uint64, hashes: Hashes, most: int) -> np.uint64:
@@ -295,3 +326,70 @@ def _begins(hashes: Hashes, rows: Floats, order: npt.NDArray[np.intp]) -> npt.ND
     (same,) = np.nonzero(hashes[order[1:]] == hashes[order[:-1]])
     first[1 + same] = (rows[order[1 + same]] != rows[order[same]]).any(axis=1)
     return first
+
+
+def _no_counts() -> Floats:
+    return np.zeros((_TABLES, _PLACES))
+
+
+def _places_of(hashes: Hashes) -> npt.NDArray[np.intp]:
+    """Return the places (_TABLES, P) of hashes (P,)."""
+    bits = _mixed(hashes ^ _FOR_PLACES)
+    width = np.uint64(_PLACES.bit_length() - 1)
+    shifts = np.arange(_TABLES, dtype=np.uint64)[:, np.newaxis] * width
+    return ((bits >> shifts) & np.uint64(_PLACES - 1)).astype(np.intp)
+
+
+def _least_of(table: Floats, places: npt.NDArray[np.intp]) -> Floats:
+    """Return the least number in the places (_TABLES, P) of each row, (P,)."""
+    least: Floats = np.min([counts[place] for counts, place in zip(table, places, strict=True)], axis=0)
+    return least
+
+
+def _canonical(rows: npt.NDArray[Any]) -> Floats:
+    """Return rows (rows, n) as float64, in which equal values have equal bytes: -0.0 becomes 0.0."""
+    with np.errstate(invalid="ignore"):  # NaNs that signal are NaNs
+        values: Floats = np.add(rows, 0.0, dtype=np.float64, order="C")
+    return values
+
+
+def _hash_rows(rows: Floats, seed: int) -> Hashes:
+    """Hash canonical rows (rows, n): a sum of odd multiples of the columns' bits, modulo 2⁶⁴, mixed by splitmix64."""
+    bits = rows.view(np.uint64)
+    # Whole numbers have zeros in their low bits, which a product with an odd number would leave there.
+    folded = bits ^ (bits >> np.uint64(32))
+    start, *multipliers = _odd_numbers(1 + rows.shape[1], seed)
+    # The start is there for a row of zeros, whose hash would be 0 with every seed.
+    return _mixed(folded @ np.array(multipliers, np.uint64) + start)
+
+
+def _mixed(hashes: Hashes) -> Hashes:
+    """Mix the bits of each number: the last step of splitmix64, one-to-one. The array is overwritten and returned."""
+    for shift, factor in ((30, _FIRST), (27, _SECOND)):
+        hashes ^= hashes >> np.uint64(shift)
+        hashes *= np.uint64(factor)
+    hashes ^= hashes >> np.uint64(31)
+    return hashes
+
+
+def _odd_numbers(count: int, seed: int) -> Hashes:
+    """Return odd numbers, by splitmix64 from the seed on."""
+    steps = np.array([(seed + (j + 1) * _INCREMENT) & _MASK for j in range(count)], np.uint64)
+    return _mixed(steps) | np.uint64(1)
+
+
+def _squares_of(rows: Floats, center: Floats, factors: Floats) -> Floats:
+    """Return Σ ((x − center) · factor)² of canonical rows (rows, n); 0 where that is no number."""
+    squares = np.zeros(len(rows))
+    with np.errstate(over="ignore", under="ignore"):
+        # In this order, whatever the processor: nothing that is sampled depends on it.
+        for column, middle, factor in zip(rows.T, center, factors, strict=True):
+            squares += ((column - middle) * factor) ** 2
+    squares[squares > _BEYOND] = 0.0
+    return squares
+
+
+def _levels_of(squares: Floats) -> npt.NDArray[np.int32]:
+    """Return log₂ (1 + square), rounded down."""
+    levels: npt.NDArray[np.int32] = np.minimum(np.frexp(1.0 + squares)[1] - 1, _MOST_LEVEL)
+    return levels

@@ -11,7 +11,7 @@ from qckm.clustering.nearest import nearest
 from qckm.common.arrays import Rows
 from qckm.errors import RowsError
 from qckm.planning.pilot import PILOT_ROWS, Pilot
-from qckm.planning.row_sample import RowSample, seed_of
+from qckm.planning.row_sample import RowSample
 from qckm.sources.source import Position, Source
 
 # Bytes that are looked at, as float64. Of larger data some rows are: a look at all of them would be a second pass.
@@ -39,7 +39,7 @@ class SampledRows(Protocol):
 
 def draw_pilot(rows: Source | SampledRows, rng: np.random.Generator, size: int = PILOT_ROWS) -> Pilot:
     """Draw a pilot of some rows, in proportion to their weights: the same one, wherever all of them are looked at."""
-    empty = RowSample.empty(rows.n_features, seed_of(rng), size)
+    empty = RowSample.empty(rows.n_features, int(rng.integers(2**63)), size)
     return (sample_of(rows, empty, rng) if isinstance(rows, Source) else rows.sample(empty, rng)).pilot()
 
 
