@@ -70,8 +70,8 @@ def door(right: str | None, handler: Handler) -> Callable[[Request], Awaitable[R
         except QckmError as error:
             refused = error if isinstance(error, Refused) else Refused(Reason.BAD_REQUEST, str(error))
             service.note_refusal(refused, name)
-            headers = {"Retry-After": "1"} if refused.status == 429 else {}
-            return JSONResponse({"error": str(refused), "reason": refused.reason}, refused.status, headers)
+            headers = {"Retry-After": "1"} if refused.reason is Reason.TOO_MANY else {}
+            return JSONResponse({"error": str(refused), "reason": refused.reason}, refused.reason.status, headers)
 
     return answer
 
@@ -143,9 +143,8 @@ async def post_messages(request: Request, service: Service, token: Token) -> Res
         for at, result in enumerate(results)
         if isinstance(result, Refused)
     ]
-    return JSONResponse(
-        {"accepted": results.count(True), "repeated": results.count(False), "refused": refused, "total": len(results)}
-    )
+    counts = {"accepted": results.count(True), "repeated": results.count(False)}
+    return JSONResponse({**counts, "refused": refused, "total": len(results)})
 
 
 async def post_withdrawal(request: Request, service: Service, token: Token) -> Response:
@@ -153,7 +152,7 @@ async def post_withdrawal(request: Request, service: Service, token: Token) -> R
     asked, now = await _json_of(request), int(time.time())
     span, device = Asked.parse(asked.get("from"), asked.get("to"), asked.get("group")), asked.get("device")
     if ("device" in asked) == ("group" in asked) or not isinstance(device, int | None) or isinstance(device, bool):
-        raise Refused(Reason.BAD_REQUEST, 'Expected {"device": 17} or {"group": "berlin"}, with "from" and "to".')
+        raise _bad('Expected {"device": 17} or {"group": "berlin"}, with "from" and "to".')
     done = await service.committer.do(lambda db: counting.withdraw(db, span, device, token.name, now))
     return JSONResponse({"rows": done.rows, "windows": done.windows, "left_as_they_are": done.untouched})
 
@@ -194,7 +193,7 @@ async def get_windows(request: Request, service: Service, token: Token) -> Respo
         ]
         return JSONResponse(told)
     if form not in ("parquet", "arrow"):
-        raise Refused(Reason.BAD_REQUEST, f"Expected format json, parquet or arrow, got {form!r:.40}.")
+        raise _bad(f"Expected format json, parquet or arrow, got {form!r:.40}.")
     data = await service.read(lambda db: _table(db, service.operator, asked, form))
     return Response(data, media_type="application/octet-stream")
 
@@ -203,15 +202,12 @@ def _table(db: Database, operator: SketchOperator, asked: Asked, form: str) -> b
     """Return windows as a Parquet file or an Arrow stream; the column `sketch` holds the bytes of .qckm files."""
     cells = sums.cells_of(db, asked)
     if len(cells) > _MOST_WINDOWS:
-        raise Refused(
-            Reason.BAD_REQUEST, f"Expected at most {_MOST_WINDOWS} windows, got {len(cells)}: ask for a shorter span."
-        )
+        raise _bad(f"Expected at most {_MOST_WINDOWS} windows, got {len(cells)}: ask for a shorter span.")
     rows = [
         (cell.group, 1000 * cell.start, 1000 * cell.end, count, files.dumps(sums.sketch_of_cell(db, operator, cell)))
         for cell, count in cells.items()
     ]
-    columns: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * len(_SCHEMA)
-    table = pa.table([pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)], _SCHEMA)
+    table = pa.Table.from_pylist([dict(zip(_SCHEMA.names, row, strict=True)) for row in rows], _SCHEMA)
     buffer = io.BytesIO()
     if form == "parquet":
         pq.write_table(table, buffer)
@@ -233,10 +229,7 @@ async def get_drift(request: Request, service: Service, token: Token) -> Respons
     asked, other = _asked_of(request), _asked_of(request, "reference_from", "reference_to")
     clusters = _clusters(request, 0, 0)
     if max(asked.begin, other.begin) < min(asked.end, other.end):
-        raise Refused(
-            Reason.BAD_REQUEST,
-            "Expected two spans that do not overlap: from, to, reference_from and reference_to.",
-        )
+        raise _bad("Expected two spans that do not overlap: from, to, reference_from and reference_to.")
     after, before = await _sketch(request, service, asked), await _sketch(request, service, other)
     if not (after.count and before.count):
         raise Refused(Reason.NOT_FOUND, f"Expected rows in both spans, got {before.count} and {after.count}.")
@@ -249,7 +242,7 @@ async def get_drift(request: Request, service: Service, token: Token) -> Respons
 def _clusters(request: Request, default: int, least: int) -> int:
     found = _whole(request, "k", default)
     if not least <= found <= _MOST_CLUSTERS:
-        raise Refused(Reason.BAD_REQUEST, f"Expected k from {least} to {_MOST_CLUSTERS}, got {found}.")
+        raise _bad(f"Expected k from {least} to {_MOST_CLUSTERS}, got {found}.")
     return found
 
 
@@ -258,9 +251,9 @@ async def _model(service: Service, sketch: Sketch, clusters: int) -> bytes:
     if not sketch.count:
         raise Refused(Reason.NOT_FOUND, "Expected rows to find clusters in, got none in this span and group.")
     key = f"{hashlib.sha256(files.dumps(sketch)).hexdigest()}-{clusters}"
-    known = await service.read(lambda db: db.one("SELECT model FROM models WHERE key = ?", (key,)))
+    known = await service.read(lambda db: db.value("SELECT model FROM models WHERE key = ?", (key,)))
     if known is not None:
-        return bytes(known[0])
+        return bytes(known)
     model = await service.decoder.model(sketch, clusters)
     now = int(time.time())
     insert = "INSERT INTO models (key, created, model) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING"
@@ -285,6 +278,10 @@ async def get_metrics(request: Request, service: Service, token: Token) -> Respo
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
+def _bad(words: str) -> Refused:
+    return Refused(Reason.BAD_REQUEST, words)
+
+
 async def _body_of(request: Request, most: int) -> bytes:
     """Return the body of a request, if it is not too large; a length that is claimed is not believed."""
     claimed = request.headers.get("content-length", "0")
@@ -302,7 +299,7 @@ async def _body_of(request: Request, most: int) -> bytes:
                     raise Refused(Reason.TOO_LARGE, f"Expected at most {most} bytes, got more.")
                 chunks.append(chunk)
     except TimeoutError:
-        raise Refused(Reason.BAD_REQUEST, f"Expected a request within {_BODY_SECONDS} seconds.") from None
+        raise _bad(f"Expected a request within {_BODY_SECONDS} seconds.") from None
     return b"".join(chunks)
 
 
@@ -325,7 +322,7 @@ def _flag(request: Request, name: str) -> bool:
     """Return a parameter that is true or false."""
     value = str(request.query_params.get(name, "false")).lower()
     if value not in ("true", "false"):
-        raise Refused(Reason.BAD_REQUEST, f"Expected {name}=true or false, got {value!r:.40}.")
+        raise _bad(f"Expected {name}=true or false, got {value!r:.40}.")
     return value == "true"
 
 
@@ -333,7 +330,7 @@ def _whole(request: Request, name: str, default: int) -> int:
     """Return a parameter that is a whole number."""
     value = request.query_params.get(name, str(default))
     if not (value.isascii() and value.isdigit()) or len(value) > 9:
-        raise Refused(Reason.BAD_REQUEST, f"Expected {name} to be a whole number, got {value!r:.40}.")
+        raise _bad(f"Expected {name} to be a whole number, got {value!r:.40}.")
     return int(value)
 
 
@@ -342,7 +339,7 @@ async def _json_of(request: Request) -> dict[str, Any]:
     try:
         found = json.loads(await _body_of(request, 1 << 16))
     except (ValueError, RecursionError) as error:
-        raise Refused(Reason.BAD_REQUEST, "Expected JSON.") from error
+        raise _bad("Expected JSON.") from error
     if not isinstance(found, dict):
-        raise Refused(Reason.BAD_REQUEST, "Expected a JSON object.")
+        raise _bad("Expected a JSON object.")
     return found

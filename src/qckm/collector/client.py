@@ -48,20 +48,16 @@ class Client:
 
     def put_part(self, part: str, data: bytes, replace: bool = False, at: str | None = None) -> dict[str, Any]:
         """Send a sketch; return what the collector said when it was on its disk."""
-        query = {"replace": "true"} if replace else {}
-        answer = self.request("PUT", f"/v1/parts/{urllib.parse.quote(part)}", data, query | ({"at": at} if at else {}))
-        told: dict[str, Any] = json.loads(answer)
-        return told
+        query = urllib.parse.urlencode(({"replace": "true"} if replace else {}) | ({"at": at} if at else {}))
+        return self._send("PUT", f"/v1/parts/{urllib.parse.quote(part)}" + (f"?{query}" if query else ""), data)
 
     def post_messages(self, data: bytes) -> dict[str, Any]:
         """Send messages of devices that follow one another."""
-        told: dict[str, Any] = json.loads(self.request("POST", "/v1/messages", data))
-        return told
+        return self._send("POST", "/v1/messages", data)
 
-    def request(self, method: str, path: str, data: bytes | None = None, query: dict[str, str] | None = None) -> bytes:
-        """Make a request until it is answered; raise `CollectorError` with the collector's words if it is refused."""
-        url = self.url.rstrip("/") + path + ("?" + urllib.parse.urlencode(query) if query else "")
-        return fetch(url, method, data, self.token, self.tries)
+    def _send(self, method: str, path: str, data: bytes) -> dict[str, Any]:
+        told: dict[str, Any] = json.loads(fetch(self.url.rstrip("/") + path, method, data, self.token, self.tries))
+        return told
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -75,7 +71,7 @@ _OPENER = urllib.request.build_opener(_NoRedirects)
 
 
 def fetch(url: str, method: str = "GET", data: bytes | None = None, token: str | None = None, tries: int = 6) -> bytes:
-    """Make a request to a collector until it is answered."""
+    """Make a request until it is answered; raise `CollectorError` with the collector's words if it is refused."""
     secret = token or os.environ.get(TOKEN)
     if not secret:
         raise Undelivered(f"Expected a token for {_place(url)}: set {TOKEN} to what `qckm collect token create` said.")
@@ -88,7 +84,7 @@ def post(url: str, data: bytes) -> None:
 
 
 def _ask(url: str, method: str, data: bytes | None, headers: dict[str, str], tries: int) -> bytes:
-    asked_for = 0.0  # how long the server wants us to wait
+    place, asked_for = _place(url), 0.0  # how long the server wants us to wait
     for attempt in range(tries):
         if attempt:
             # Twice as long each time, and not all senders at once.
@@ -98,23 +94,19 @@ def _ask(url: str, method: str, data: bytes | None, headers: dict[str, str], tri
             with _OPENER.open(request, timeout=_SECONDS) as answer:
                 body: bytes = answer.read(_MOST_BYTES + 1)
                 if len(body) > _MOST_BYTES:
-                    raise CollectorError(
-                        f"{_place(url)}: expected an answer of at most {_MOST_BYTES:,} bytes, got more."
-                    )
+                    raise CollectorError(f"{place}: expected an answer of at most {_MOST_BYTES:,} bytes, got more.")
                 if answer.length:
                     raise http.client.IncompleteRead(body, answer.length)
                 return body
         except urllib.error.HTTPError as error:
             words = _words_of(error)
             if error.code not in _LATER:
-                raise (Undelivered if error.code in _OTHER_TOKEN else CollectorError)(
-                    f"{_place(url)}: {words}"
-                ) from error
+                raise (Undelivered if error.code in _OTHER_TOKEN else CollectorError)(f"{place}: {words}") from error
             after = error.headers.get("Retry-After", "")
             asked_for = float(after) if after.isdigit() else 0.0
         except (OSError, http.client.HTTPException) as error:  # the second: an answer that ends in the middle
             words, asked_for = str(getattr(error, "reason", error)) or repr(error), 0.0
-    raise Undelivered(f"{_place(url)}: {words} Tried {tries} times.")
+    raise Undelivered(f"{place}: {words} Tried {tries} times.")
 
 
 def _words_of(error: urllib.error.HTTPError) -> str:

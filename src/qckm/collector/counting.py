@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from qckm.collector import schema
 from qckm.collector.database import Database
@@ -19,10 +18,14 @@ from qckm.collector.parts import note_withdrawal
 from qckm.collector.refusals import Reason, Refused
 from qckm.collector.settings import Settings
 from qckm.collector.windows import Asked, Cell, group_of, show_time
+from qckm.common.arrays import Int64s
 
-Vector = npt.NDArray[np.int64]
+Vector = Int64s
 Key = tuple[Any, ...]
+# Whether a message was new, or why it was refused.
+Outcome = bool | Reason
 _PIECE = 500  # sums that are read at a time
+_MOST_KEYS = 5000  # of which the values are in one statement: PostgreSQL takes 65535, SQLite 32766
 
 
 @dataclass(frozen=True)
@@ -45,9 +48,8 @@ class Table:
                 f"ON CONFLICT ({', '.join(self.keys)}) DO NOTHING",
                 [*key, *([0] * len(counts)), bytes(added.nbytes)],
             )
-            found = db.one(f"SELECT total FROM {self.name} WHERE {match}{db.for_update}", key)
-            assert found is not None
-            total = (_integers(found[0]) + added).astype("<i8").tobytes()
+            found = db.value(f"SELECT total FROM {self.name} WHERE {match}{db.for_update}", key)
+            total = (_integers(found) + added).astype("<i8").tobytes()
             db.execute(f"UPDATE {self.name} SET {sets}, total = ? WHERE {match}", [*counts.tolist(), total, *key])
 
     def read(self, db: Database, where: str, values: Sequence[Any]) -> dict[Key, Vector]:
@@ -60,9 +62,8 @@ class Table:
     def total(self, db: Database, where: str, values: Sequence[Any]) -> Vector | None:
         """Return what the sums that meet a condition add up to, if there are any; they need not fit in memory."""
         total: Vector | None = None
-        for piece in db.stream(
-            f"SELECT {', '.join(self.counts)}, total FROM {self.name} WHERE {where}", _PIECE, values
-        ):
+        query = f"SELECT {', '.join(self.counts)}, total FROM {self.name} WHERE {where}"
+        for piece in db.stream(query, _PIECE, values):
             counts = np.sum([row[:-1] for row in piece], axis=0, dtype=np.int64)
             added = np.concatenate([counts, np.sum([_integers(row[-1]) for row in piece], axis=0)])
             total = added if total is None else total + added
@@ -84,12 +85,6 @@ DEVICES: Final = Table("device_sums", CELL, ("rows", "saturated"))
 # Private reports add up where they kept their bits with the same chance, in 2³²ths, and have as many of them.
 REPORTS: Final = Table("report_sums", (*CELL, "kept", "bits"), ("reports",))
 TABLES: Final = (DEVICES, REPORTS)
-
-
-# Of values in one statement: PostgreSQL takes 65535, SQLite 32766.
-_MOST_KEYS = 5000
-# Whether a message was new, or why it was refused.
-Outcome = bool | Reason
 
 
 @dataclass
@@ -167,18 +162,15 @@ def _look_up(db: Database, arrivals: Sequence[Arrival]) -> dict[int, _Seen]:
         among = f"IN ({', '.join('?' * len(some))})"
         locked = f"SELECT number FROM devices WHERE number {among} AND revoked IS NULL ORDER BY number{db.for_update}"
         devices |= {number: _Seen() for (number,) in db.rows(locked, some)}
-        for number, boot, *told in db.rows(
-            f"SELECT device, boot, top, messages, floor FROM boots WHERE device {among}", some
-        ):
+        starts = f"SELECT device, boot, top, messages, floor FROM boots WHERE device {among}"
+        for number, boot, *told in db.rows(starts, some):
             if number in devices:
                 devices[number].boots[boot] = Boot(*told)
     keys = sorted({(arrival.device, arrival.boot, arrival.sequence // BLOCK) for arrival in arrivals})
     for these in _pieces(keys):
         values = ", ".join(["(?, ?, ?)"] * len(these))
-        for number, boot, block, marks in db.rows(
-            f"SELECT device, boot, block, marks FROM seen WHERE (device, boot, block) IN (VALUES {values})",
-            [part for key in these for part in key],
-        ):
+        known = f"SELECT device, boot, block, marks FROM seen WHERE (device, boot, block) IN (VALUES {values})"
+        for number, boot, block, marks in db.rows(known, [part for key in these for part in key]):
             if number in devices and boot in devices[number].boots:
                 devices[number].boots[boot].blocks[block] = bytearray(marks)
     return devices
@@ -193,7 +185,8 @@ def _remember(db: Database, devices: dict[int, _Seen], now: int) -> None:
             boot = device.boots[changed]
             boots.append((number, changed, boot.top, boot.messages, boot.floor))
             blocks += [(number, changed, block, bytes(marks)) for block, marks in boot.blocks.items()]
-            old_blocks.append((number, changed, boot.floor))
+            if boot.floor:
+                old_blocks.append((number, changed, boot.floor))
     db.many(
         "UPDATE devices SET last_seen = ?, messages = messages + ?, rows = rows + ?, saturated = saturated + ?, "
         "repeated = repeated + ?, reports = reports + ?, wrong_clock = wrong_clock + ? WHERE number = ?",
@@ -212,10 +205,7 @@ def _remember(db: Database, devices: dict[int, _Seen], now: int) -> None:
         "DO UPDATE SET marks = excluded.marks",
         blocks,
     )
-    db.many(
-        "DELETE FROM seen WHERE device = ? AND boot = ? AND block < ?",
-        [(number, boot, floor) for number, boot, floor in old_blocks if floor],
-    )
+    db.many("DELETE FROM seen WHERE device = ? AND boot = ? AND block < ?", old_blocks)
     db.many("DELETE FROM seen WHERE device = ? AND boot = ?", old_boots)
     db.many("DELETE FROM boots WHERE device = ? AND boot = ?", old_boots)
 

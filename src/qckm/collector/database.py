@@ -10,13 +10,13 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from qckm.collector.refusals import Unavailable
 from qckm.errors import CollectorError, MissingExtraError
 
-FILE = "collector.sqlite"
 Row = tuple[Any, ...]
 
 
@@ -25,7 +25,7 @@ class Database:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self.is_postgresql = address.startswith(("postgresql://", "postgres://"))
+        self.is_postgresql = _is_postgresql(address)
         # Appended to a SELECT whose rows are to be changed: SQLite has one writer at a time anyway.
         self.for_update = " FOR UPDATE" if self.is_postgresql else ""
         self._connection: Any = None
@@ -44,11 +44,13 @@ class Database:
                 self._connection.close()
         self._connection = None
 
-    @contextlib.contextmanager
-    def writing(self) -> Iterator[Database]:
+    def writing(self) -> AbstractContextManager[Database]:
         """Commit what is done within, or nothing of it."""
-        with self._transaction("BEGIN" if self.is_postgresql else "BEGIN IMMEDIATE"):
-            yield self
+        return self._transaction("BEGIN" if self.is_postgresql else "BEGIN IMMEDIATE")
+
+    def reading(self) -> AbstractContextManager[Database]:
+        """See one state of the whole store within, whatever others write meanwhile."""
+        return self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" if self.is_postgresql else "BEGIN")
 
     @contextlib.contextmanager
     def nested(self) -> Iterator[Database]:
@@ -63,18 +65,11 @@ class Database:
         self._run("RELEASE SAVEPOINT nested")
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[Database]:
-        """See one state of the whole store within, whatever others write meanwhile."""
-        how = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" if self.is_postgresql else "BEGIN"
-        with self._transaction(how):
-            yield self
-
-    @contextlib.contextmanager
-    def _transaction(self, begin: str) -> Iterator[None]:
+    def _transaction(self, begin: str) -> Iterator[Database]:
         self._run(begin)
         self._within = True
         try:
-            yield
+            yield self
             self._run("COMMIT")
         except BaseException:
             with contextlib.suppress(Exception):
@@ -107,6 +102,11 @@ class Database:
         found: Row | None = self._run(sql, values).fetchone()
         return found
 
+    def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
+        """Return the first value of the first row that a query gives, if there is one."""
+        found = self.one(sql, values)
+        return None if found is None else found[0]
+
     def dicts(self, table: str, columns: Sequence[str], rest: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
         """Return some columns of a table by their names; the rest of the query says which rows."""
         rows = self.rows(f"SELECT {', '.join(columns)} FROM {table} {rest}", values)
@@ -135,9 +135,8 @@ class Database:
         if self._connection is None:
             if self._within:
                 raise Unavailable("The connection was lost within a transaction.")  # the rest of it must not be done
-            self._connection = (
-                _connect_postgresql(self.address) if self.is_postgresql else _connect_sqlite(self.address)
-            )
+            connect = _connect_postgresql if self.is_postgresql else _connect_sqlite
+            self._connection = connect(self.address)
         return self._connection
 
     @contextlib.contextmanager
@@ -155,15 +154,18 @@ class Database:
             raise Unavailable(f"PostgreSQL: {str(error).splitlines()[0] if str(error) else error!r}") from error
 
 
-def sqlite_path(address: str) -> Path:
-    """Return the file of a store that is a folder or a file."""
+def _is_postgresql(address: str) -> bool:
+    return address.startswith(("postgresql://", "postgres://"))
+
+
+def _sqlite_path(address: str) -> Path:
     path = Path(address)
-    return path if path.suffix == ".sqlite" else path / FILE
+    return path if path.suffix == ".sqlite" else path / "collector.sqlite"
 
 
 def is_missing(address: str) -> bool:
     """Whether nobody has made a store there, as far as can be told without making it."""
-    return not address.startswith(("postgresql://", "postgres://")) and not sqlite_path(address).exists()
+    return not _is_postgresql(address) and not _sqlite_path(address).exists()
 
 
 def require_store(address: str) -> None:
@@ -175,7 +177,7 @@ def require_store(address: str) -> None:
 
 
 def _connect_sqlite(address: str) -> sqlite3.Connection:
-    path = sqlite_path(address)
+    path = _sqlite_path(address)
     if not path.parent.is_dir():
         os.makedirs(path.parent, mode=0o700)
     if not path.exists():

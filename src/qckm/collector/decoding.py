@@ -54,21 +54,18 @@ class Decoder:
             raise Refused(Reason.TOO_MANY, f"{self._waiting} models and comparisons wait: come again in a minute.")
         self._waiting += 1
         try:
-            return await self._run_alone(words, allowed)
+            async with self._one:
+                child = await asyncio.create_subprocess_exec(
+                    sys.executable, "-m", "qckm", *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+                )
+                try:
+                    out, err = await asyncio.wait_for(child.communicate(), _SECONDS)
+                finally:
+                    if child.returncode is None:
+                        child.kill()
+                        await child.wait()
         finally:
             self._waiting -= 1
-
-    async def _run_alone(self, words: tuple[str, ...], allowed: tuple[int, ...]) -> bytes:
-        async with self._one:
-            child = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "qckm", *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-            )
-            try:
-                out, err = await asyncio.wait_for(child.communicate(), _SECONDS)
-            finally:
-                if child.returncode is None:
-                    child.kill()
-                    await child.wait()
         if child.returncode not in allowed:
             said = err.decode("utf-8", "replace").strip()[-500:].removeprefix("qckm: ")
             raise Refused(Reason.BAD_REQUEST, said or "It could not be done.")

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from qckm.collector.refusals import Reason, Refused
 from qckm.collector.senders import Device
 from qckm.collector.settings import Settings
 from qckm.collector.windows import Cell, cell_of_message
+from qckm.common.arrays import Int64s
 from qckm.errors import MessageError
 from qckm.privacy.report import as_report
 from qckm.sensor import signed, wire
@@ -40,7 +40,7 @@ class Arrival:
     believed: bool  # the time that it gives, if any
     rows: int
     saturated: int
-    total: npt.NDArray[np.int64] | None  # what its rows add to the sum, (M,)
+    total: Int64s | None  # what its rows add to the sum, (M,)
     # Of a private report, whose sum is of its own kind: how likely bits were kept, in 2³²ths, and how many there are.
     setting: tuple[int, int] | None = None
 
@@ -82,13 +82,12 @@ def check(
             f"{message.name}: of another operator, {message.fingerprint.hex()}, expected "
             f"{operator.short_fingerprint.hex()}: export its encoder anew.",
         )
-    total: npt.NDArray[np.int64] | None
     setting: tuple[int, int] | None = None
     try:
-        if message.kind == wire.LOCAL:
-            total, setting = _sum_of_report(message, operator)
-        else:
+        if message.kind != wire.LOCAL:
             total = wire.sum_of(message, operator)
+        else:
+            total, setting = _sum_of_report(message, operator)
     except MessageError as error:
         raise Refused(Reason.CONTRADICTION, str(error)) from error
     cell, believed = cell_of_message(device.name, message.time, now, settings)
@@ -107,7 +106,7 @@ def check(
     )
 
 
-def _sum_of_report(message: wire.Message, operator: SketchOperator) -> tuple[npt.NDArray[np.int64], tuple[int, int]]:
+def _sum_of_report(message: wire.Message, operator: SketchOperator) -> tuple[Int64s, tuple[int, int]]:
     report = as_report(message)
     if max(report.entries) >> 1 >= operator.n_measurements:
         raise MessageError(f"{message.name}: expected measurements below {operator.n_measurements}.")

@@ -21,7 +21,7 @@ from qckm.collector.refusals import Unavailable
 from qckm.collector.senders import Token
 from qckm.collector.service import Service
 from qckm.collector.settings import DAY, HOUR, Settings
-from qckm.collector.windows import Asked, Cell, group_of
+from qckm.collector.windows import Asked, Cell, days_ago, group_of
 from qckm.sketch import SketchOperator
 
 HOURS, DAYS = 48, 30  # of rows over time
@@ -33,7 +33,7 @@ _OF_PART, _OF_REFUSAL = ("name", "state", "rows", "sender", "received"), ("sende
 def overview(db: Database, operator: SketchOperator, settings: Settings) -> dict[str, Any]:
     """Return all that the page shows, of one state of the store."""
     now = int(time.time())
-    cells, drifts = sums.cells_of(db, Asked(now - now % DAY - DAYS * DAY)), _drifts(db, settings, now)
+    cells, drifts = sums.cells_of(db, Asked(days_ago(DAYS, now))), _drifts(db, settings, now)
     groups = _groups(db, settings, now)
     return {
         "now": now,
@@ -43,9 +43,9 @@ def overview(db: Database, operator: SketchOperator, settings: Settings) -> dict
             "measurements": operator.n_measurements,
             "fingerprint": operator.fingerprint,
         },
-        "rows": _total(db),
+        "rows": sum(int(db.value(f"SELECT coalesce(sum(rows), 0) FROM {table}")) for table in sums.OF_ROWS),
         "hours": _rows_over_time(cells, now - now % HOUR - (HOURS - 1) * HOUR, HOUR),
-        "days": _rows_over_time(cells, now - now % DAY - (DAYS - 1) * DAY, DAY),
+        "days": _rows_over_time(cells, days_ago(DAYS - 1, now), DAY),
         "totals": {
             "groups": len(groups),
             **{name: sum(g[name] for g in groups) for name in ("devices", "active", "missing")},
@@ -54,18 +54,11 @@ def overview(db: Database, operator: SketchOperator, settings: Settings) -> dict
         "groups": sorted(groups, key=lambda g: (not g["missing"] + g["refused"], g["last_seen"] or 0))[:_MOST_GROUPS],
         "quiet": _quiet_devices(db, now),
         "parts": db.dicts("parts", _OF_PART, "ORDER BY received DESC, name LIMIT ?", (_MOST_PARTS,)),
-        "refused": int((db.one("SELECT coalesce(sum(times), 0) FROM refusals") or (0,))[0]),
+        "refused": int(db.value("SELECT coalesce(sum(times), 0) FROM refusals")),
         "refusals": db.dicts("refusals", _OF_REFUSAL, "ORDER BY last DESC, sender LIMIT ?", (_MOST_REFUSALS,)),
         "drifts": [_told(drift) for drift in drifts],
         "clusters": _clusters(db, drifts),
     }
-
-
-def _total(db: Database) -> int:
-    found = db.one(
-        "SELECT (SELECT coalesce(sum(rows), 0) FROM part_sums) + (SELECT coalesce(sum(rows), 0) FROM device_sums)"
-    )
-    return int(found[0]) if found else 0
 
 
 def _rows_over_time(cells: dict[Cell, int], begin: int, span: int) -> list[dict[str, Any]]:
@@ -88,21 +81,19 @@ def _groups(db: Database, settings: Settings, now: int) -> list[dict[str, Any]]:
     empty: dict[str, Any] = {**dict.fromkeys(counts, 0), "last_seen": None}
     found: defaultdict[str, dict[str, Any]] = defaultdict(lambda: dict(empty))
     missing: dict[int, int] = dict(db.rows("SELECT device, sum(top + 1 - messages) FROM boots GROUP BY device"))
-    for number, name, last_seen, repeated in db.rows(
-        "SELECT number, name, last_seen, repeated FROM devices WHERE revoked IS NULL"
-    ):
+    senders = "SELECT number, name, last_seen, repeated FROM devices WHERE revoked IS NULL"
+    for number, name, last_seen, repeated in db.rows(senders):
         group = found[group_of(name, settings.group_depth)]
         group["devices"] += 1
         group["active"] += last_seen is not None and last_seen > now - HOUR
         group["missing"] += int(missing.get(number, 0))
         group["repeated"] += repeated
         group["last_seen"] = max(group["last_seen"] or 0, last_seen or 0) or None
-    for name, count, received in db.rows(
-        "SELECT grp, count(*), max(received) FROM parts WHERE state <> 'withdrawn' GROUP BY grp"
-    ):
+    there = "SELECT grp, count(*), max(received) FROM parts WHERE state <> 'withdrawn' GROUP BY grp"
+    for name, count, received in db.rows(there):
         found[name]["parts"] += count
         found[name]["last_seen"] = max(found[name]["last_seen"] or 0, received)
-    for table in ("part_sums", "device_sums"):
+    for table in sums.OF_ROWS:
         for name, rows in db.rows(f"SELECT grp, sum(rows) FROM {table} GROUP BY grp"):
             found[name]["rows"] += int(rows)
     for sender, times in db.rows("SELECT sender, sum(times) FROM refusals GROUP BY sender"):
@@ -114,10 +105,9 @@ def _groups(db: Database, settings: Settings, now: int) -> list[dict[str, Any]]:
 
 def _quiet_devices(db: Database, now: int) -> list[dict[str, Any]]:
     """Return the devices that have not been heard of for longest, if that is more than an hour."""
+    columns = ("number", "name", "last_seen", "messages", "wrong_clock")
     rest = "WHERE revoked IS NULL AND coalesce(last_seen, 0) < ? ORDER BY coalesce(last_seen, 0), number LIMIT ?"
-    return db.dicts(
-        "devices", ("number", "name", "last_seen", "messages", "wrong_clock"), rest, (now - HOUR, _MOST_DEVICES)
-    )
+    return db.dicts("devices", columns, rest, (now - HOUR, _MOST_DEVICES))
 
 
 def _drifts(db: Database, settings: Settings, now: int) -> list[dict[str, Any]]:
@@ -154,24 +144,16 @@ def _clusters(db: Database, drifts: list[dict[str, Any]]) -> dict[str, Any] | No
     if known is None:
         return None
     model = json.loads(bytes(known[1]))
-    facts = model["facts"]
     weights = []
     for drift in drifts:
-        told = drift["result"].get("explanation") if drift["grp"] == watching.ALL else None
-        order = _same_clusters(model, told["centers"]) if told else None
-        if told and order:
-            shares = [max(0.0, told["weights"][i] + (told["weight_changes"][i] or 0.0)) for i in order]
+        found = drift["result"].get("explanation") if drift["grp"] == watching.ALL else None
+        order = _same_clusters(model, found["centers"]) if found else None
+        if found and order:
+            shares = [max(0.0, found["weights"][i] + (found["weight_changes"][i] or 0.0)) for i in order]
             weights.append({"start": drift["start"], "span": drift["span"], "weights": shares})
-    return {
-        "created": known[0],
-        "centers": model["centers"],
-        "weights": model["weights"],
-        "units": model["units"],
-        "converged": facts.get("converged"),
-        "excess": facts.get("excess"),
-        "excess_high": facts.get("excess_high"),
-        "over_time": weights,
-    }
+    told = {name: model[name] for name in ("centers", "weights", "units")}
+    told |= {name: model["facts"].get(name) for name in ("converged", "excess", "excess_high")}
+    return {"created": known[0], **told, "over_time": weights}
 
 
 _SECONDS = 2.0

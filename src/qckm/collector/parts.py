@@ -41,7 +41,7 @@ class Part:
         """The sketch as the store keeps it."""
         return files.dumps(self.sketch)
 
-    @property
+    @cached_property
     def digest(self) -> bytes:
         """What tells it from a part of other content."""
         return hashlib.sha256(self.data).digest()
@@ -95,15 +95,16 @@ def put(db: Database, part: Part, now: int, forgotten_before: int = 0) -> Litera
 
 
 def _put(db: Database, part: Part, now: int) -> Literal["accepted", "repeated", "replaced"]:
+    row = (*part.cell, KEPT, part.digest, part.sketch.count, part.sender, now, part.data)
     # Whoever comes second waits here for the first.
     new = db.execute(
         "INSERT INTO parts (name, grp, start, span, state, digest, rows, sender, received, sketch) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING",
-        (part.name, *part.cell, KEPT, part.digest, part.sketch.count, part.sender, now, part.data),
+        (part.name, *row),
     )
     if new:
         _take_names(db, part)
-        _write_sum(db, part.cell, _lock_sum(db, part.cell, part.sketch.operator) + part.sketch)
+        write_sum(db, part.cell, _lock_sum(db, part.cell, part.sketch.operator) + part.sketch)
         if _has_closed(db, part.cell):  # later than all others: it counts, but cannot be taken out either
             db.execute("UPDATE parts SET state = ?, sketch = NULL WHERE name = ?", (CLOSED, part.name))
         return "accepted"
@@ -114,20 +115,16 @@ def _put(db: Database, part: Part, now: int) -> Literal["accepted", "repeated", 
         return "repeated"
     if not part.replace:
         if state == WITHDRAWN:
-            raise Refused(
-                Reason.WITHDRAWN,
-                f"{part.name} was withdrawn, and stays so: send it as another part, or with replace=true.",
-            )
-        raise Refused(
-            Reason.PART_EXISTS,
-            f"{part.name} is there with other content: send this as another part, or with replace=true.",
-        )
+            reason, what = Reason.WITHDRAWN, "was withdrawn, and stays so: send it"
+        else:
+            reason, what = Reason.PART_EXISTS, "is there with other content: send this"
+        raise Refused(reason, f"{part.name} {what} as another part, or with replace=true.")
     if state == CLOSED:
         raise _closed(part.name, old)
     db.execute(
         "UPDATE parts SET grp = ?, start = ?, span = ?, state = ?, digest = ?, rows = ?, sender = ?, received = ?, "
         "sketch = ? WHERE name = ?",
-        (*part.cell, KEPT, part.digest, part.sketch.count, part.sender, now, part.data, part.name),
+        (*row, part.name),
     )
     db.execute("DELETE FROM named WHERE part = ?", (part.name,))
     _take_names(db, part)
@@ -141,18 +138,18 @@ def _take_names(db: Database, part: Part) -> None:
     for id in sorted(part.ids):
         insert = "INSERT INTO named (id, part) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
         if not db.execute(insert, (id, part.name)):
-            found = db.one("SELECT part FROM named WHERE id = ?", (id,))
+            other = db.value("SELECT part FROM named WHERE id = ?", (id,)) or "another part"
             raise Refused(
                 Reason.PART_EXISTS,
-                f"{part.name} has rows that were counted with {found[0] if found else 'another part'}: their names say "
-                "so. Withdraw that one first, or leave its rows out.",
+                f"{part.name} has rows that were counted with {other}: their names say so. Withdraw that one first, "
+                "or leave its rows out.",
             )
 
 
 def _is_kept(db: Database, part: Part) -> bool:
     """Whether the sketch of a part is the one that is kept, though another version of qckm may have written it."""
-    found = db.one("SELECT sketch FROM parts WHERE name = ? AND sketch IS NOT NULL", (part.name,))
-    return found is not None and files.dumps(files.loads(bytes(found[0]))) == part.data
+    kept = db.value("SELECT sketch FROM parts WHERE name = ?", (part.name,))
+    return kept is not None and files.dumps(files.loads(bytes(kept))) == part.data
 
 
 def withdraw(db: Database, name: str, operator: SketchOperator, sender: str, now: int) -> int:
@@ -185,7 +182,7 @@ def rebuild(db: Database, cell: Cell, operator: SketchOperator) -> None:
         raise _closed("The window", cell)
     total = sum_of_parts(db, cell, operator)
     if total.count:
-        _write_sum(db, cell, total)
+        write_sum(db, cell, total)
     else:
         db.execute(f"DELETE FROM part_sums WHERE {OF_CELL}", cell)
 
@@ -193,10 +190,7 @@ def rebuild(db: Database, cell: Cell, operator: SketchOperator) -> None:
 def sum_of_parts(db: Database, cell: Cell, operator: SketchOperator) -> Sketch:
     """Return the sum of the parts of a window that are kept."""
     total = operator.empty()
-    for (data,) in db.rows(
-        f"SELECT sketch FROM parts WHERE {OF_CELL} AND state = ? ORDER BY name",
-        (*cell, KEPT),
-    ):
+    for (data,) in db.rows(f"SELECT sketch FROM parts WHERE {OF_CELL} AND state = ? ORDER BY name", (*cell, KEPT)):
         total = total + files.loads(bytes(data))
     return total
 
@@ -208,15 +202,15 @@ def _lock_sum(db: Database, cell: Cell, operator: SketchOperator) -> Sketch:
         "ON CONFLICT (grp, start, span) DO NOTHING",
         (*cell, files.dumps(operator.empty())),
     )
-    found = db.one(f"SELECT sketch FROM part_sums WHERE {OF_CELL}{db.for_update}", cell)
-    assert found is not None
-    return files.loads(bytes(found[0]))
+    return files.loads(bytes(db.value(f"SELECT sketch FROM part_sums WHERE {OF_CELL}{db.for_update}", cell)))
 
 
-def _write_sum(db: Database, cell: Cell, total: Sketch) -> None:
+def write_sum(db: Database, cell: Cell, total: Sketch) -> None:
+    """Keep the sum of the parts of a window."""
     db.execute(
-        f"UPDATE part_sums SET rows = ?, sketch = ? WHERE {OF_CELL}",
-        (total.count, files.dumps(total), *cell),
+        "INSERT INTO part_sums (grp, start, span, rows, sketch) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (grp, start, span) DO UPDATE SET rows = excluded.rows, sketch = excluded.sketch",
+        (*cell, total.count, files.dumps(total)),
     )
 
 

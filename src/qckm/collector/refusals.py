@@ -11,7 +11,15 @@ from qckm.errors import CollectorError
 
 
 class Reason(StrEnum):
-    """What was wrong. Each has the HTTP status that goes with it."""
+    """What was wrong, and the HTTP status that goes with it."""
+
+    status: int
+
+    def __new__(cls, words: str, status: int = 400) -> Reason:
+        """Make a word that knows its status."""
+        reason = str.__new__(cls, words)
+        reason._value_, reason.status = words, status
+        return reason
 
     DAMAGED = "damaged"
     UNSIGNED = "unsigned"
@@ -22,32 +30,18 @@ class Reason(StrEnum):
     CONFLICT = "number used twice"
     TOO_OLD = "too old"
     OLD_BOOT = "old boot"
-    TOO_LARGE = "too large"
-    TOO_MANY = "too many"
-    NO_TOKEN = "no token"
-    WRONG_TOKEN = "wrong token"
-    NO_RIGHT = "no right"
+    TOO_LARGE = "too large", 413
+    TOO_MANY = "too many", 429
+    NO_TOKEN = "no token", 401
+    WRONG_TOKEN = "wrong token", 401
+    NO_RIGHT = "no right", 403
     NAME = "no such name"
-    PART_EXISTS = "part exists"
-    WITHDRAWN = "part withdrawn"
-    CLOSED = "window closed"
-    NOT_FOUND = "not found"
+    PART_EXISTS = "part exists", 409
+    WITHDRAWN = "part withdrawn", 410
+    CLOSED = "window closed", 410
+    NOT_FOUND = "not found", 404
     BAD_REQUEST = "bad request"
-    BUDGET = "budget spent"
-
-
-STATUS: dict[Reason, int] = {
-    Reason.TOO_LARGE: 413,
-    Reason.TOO_MANY: 429,
-    Reason.NO_TOKEN: 401,
-    Reason.WRONG_TOKEN: 401,
-    Reason.NO_RIGHT: 403,
-    Reason.PART_EXISTS: 409,
-    Reason.WITHDRAWN: 410,
-    Reason.CLOSED: 410,
-    Reason.NOT_FOUND: 404,
-    Reason.BUDGET: 403,
-}
+    BUDGET = "budget spent", 403
 
 
 class Refused(CollectorError):
@@ -56,11 +50,6 @@ class Refused(CollectorError):
     def __init__(self, reason: Reason, words: str) -> None:
         super().__init__(words)
         self.reason = reason
-
-    @property
-    def status(self) -> int:
-        """The HTTP status that goes with it."""
-        return STATUS.get(self.reason, 400)
 
 
 class Unavailable(CollectorError):
@@ -84,17 +73,12 @@ class Limits:
 
     def take(self, sender: str, amount: float = 1.0) -> None:
         """Take an amount, which may be 0, out of a sender's bucket, or refuse if it is empty; it may owe the rest."""
-        left = self._left(sender)
+        now, full = time.monotonic(), _BURST * self.rate
+        left, since = self._buckets.pop(sender, (full, now))
+        left = min(full, left + self.rate * (now - since))
+        self._buckets[sender] = left - (amount if left > 0 else 0), now
+        if len(self._buckets) > _MOST_BUCKETS:
+            self._buckets.popitem(last=False)
         if left <= 0:
             wait = 1 - left / self.rate
             raise Refused(Reason.TOO_MANY, f"More than {self.rate:g} {self.what} a second: come again in {wait:.0f} s.")
-        self._buckets[sender] = left - amount, time.monotonic()
-
-    def _left(self, sender: str) -> float:
-        now = time.monotonic()
-        left, since = self._buckets.pop(sender, (_BURST * self.rate, now))
-        left = min(_BURST * self.rate, left + self.rate * (now - since))
-        self._buckets[sender] = left, now
-        if len(self._buckets) > _MOST_BUCKETS:
-            self._buckets.popitem(last=False)
-        return left

@@ -80,13 +80,10 @@ def prepare(db: Database, operator: SketchOperator | None, settings: Settings) -
             db.execute(sql)
         if operator is not None:
             # Only the first of them is kept, whoever else starts at the same time.
-            empty = files.dumps(operator.empty())
-            first = {
-                "version": str(VERSION),
-                "store": uuid.uuid4().hex,
-                **{name: str(getattr(settings, name)) for name in _FIXED},
-            }
-            values = [("operator", empty), *((name, value.encode()) for name, value in first.items())]
+            first = {"version": str(VERSION), "store": uuid.uuid4().hex}
+            first |= {name: str(getattr(settings, name)) for name in _FIXED}
+            values = [(name, value.encode()) for name, value in first.items()]
+            values.append(("operator", files.dumps(operator.empty())))
             db.many("INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", values)
         kept = load_operator(db)
     if operator is not None and operator.fingerprint != kept.fingerprint:
@@ -110,9 +107,7 @@ def load_operator(db: Database) -> SketchOperator:
         raise _no_operator()
     if version != str(VERSION):
         raise CollectorError(f"Expected a store of version {VERSION}, got {version}: a newer qckm may read it.")
-    found = db.one("SELECT value FROM meta WHERE name = 'operator'")
-    assert found is not None
-    return files.loads(bytes(found[0])).operator
+    return files.loads(bytes(db.value("SELECT value FROM meta WHERE name = 'operator'"))).operator
 
 
 def _no_operator() -> CollectorError:
@@ -121,8 +116,8 @@ def _no_operator() -> CollectorError:
 
 def meta(db: Database, name: str) -> str | None:
     """Return a fact of the store, if it is there."""
-    found = db.one("SELECT value FROM meta WHERE name = ?", (name,))
-    return None if found is None else bytes(found[0]).decode()
+    found = db.value("SELECT value FROM meta WHERE name = ?", (name,))
+    return None if found is None else bytes(found).decode()
 
 
 def set_meta(db: Database, name: str, value: str) -> None:

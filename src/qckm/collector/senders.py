@@ -87,8 +87,7 @@ class Directory:
             raise Refused(Reason.NO_TOKEN, "Expected a token: Authorization: Bearer qckm_….")
         id = secret.split("_")[1] if secret.count("_") >= 2 else ""
         token = self.tokens.get(id)
-        # An unknown token takes as long as a wrong one.
-        expected = token.hash if token else bytes(32)
+        expected = token.hash if token else bytes(32)  # an unknown one takes as long as a wrong one
         if not hmac.compare_digest(hash_of(secret), expected) or token is None:
             raise Refused(Reason.WRONG_TOKEN, "The token is not known, or was revoked.")
         return token
@@ -148,8 +147,7 @@ def create_devices(
     """Register devices under consecutive numbers; keys are drawn where none are given."""
     with db.writing():
         if first is None:
-            found = db.one("SELECT max(number) FROM devices")
-            first = 0 if found is None or found[0] is None else int(found[0]) + 1
+            first = int(db.value("SELECT coalesce(max(number), -1) FROM devices")) + 1
         if first + len(names) > _MOST_DEVICES:
             raise CollectorError(f"Expected device numbers below 2³², got {first + len(names) - 1}.")
         keys = [secrets.token_bytes(KEY_BYTES) for _ in names] if keys is None else keys

@@ -192,43 +192,38 @@ class Service:
                     strangers.append((number, piece))
         return strangers
 
-    async def count(self, checked: Sequence[Arrival | Refused]) -> list[Outcome | Refused]:
-        """Count messages; return, when that is on the disk, what became of each."""
+    async def count(self, checked: Sequence[Arrival | Refused]) -> list[bool | Refused]:
+        """Count messages; return, when that is on the disk, whether each was new, or why it was refused."""
         arrivals = [each for each in checked if isinstance(each, Arrival)]
         # A long list goes in pieces: as a whole it might be more than may wait.
         most, counted = max(1, self.settings.most_waiting // 4), list[Outcome]()
         for at in range(0, len(arrivals), most):
             counted += await self.committer.count(arrivals[at : at + most])
-        outcomes = iter(counted)
-        results: list[Outcome | Refused] = []
-        rows = 0
+        outcomes, results, rows = iter(counted), list[bool | Refused](), 0
         for each in checked:
             if isinstance(each, Refused):
                 results.append(each)
                 continue
             outcome = next(outcomes)
             if isinstance(outcome, Reason):
-                refused = Refused(outcome, f"{each.name}: {_WHY.get(outcome, outcome)}")
-                self.note_refusal(refused, self._name_of(each.device))
-                results.append(refused)
+                device = self.directory.devices.get(each.device)
+                results.append(refused := Refused(outcome, f"{each.name}: {_WHY.get(outcome, outcome)}"))
+                self.note_refusal(refused, device.name if device else "unknown")
             else:
-                rows += each.rows * outcome
                 results.append(outcome)
-        for name, count in (("accepted", results.count(True)), ("repeated", results.count(False))):
+                rows += each.rows * outcome
+        accepted, repeated = results.count(True), results.count(False)
+        became = {"accepted": accepted, "repeated": repeated, "refused": len(results) - accepted - repeated}
+        for name, count in became.items():
             self.metrics.messages.labels(name).inc(count)
-        self.metrics.messages.labels("refused").inc(len(results) - results.count(True) - results.count(False))
         self.metrics.rows.inc(rows)
         return results
-
-    def _name_of(self, number: int) -> str:
-        device = self.directory.devices.get(number)
-        return device.name if device else "unknown"
 
     def note_refusal(self, error: Refused, sender: str) -> None:
         """Remember that something was refused; it is written to the store now and then."""
         self.metrics.refused.labels(error.reason.value).inc()
-        times, _ = self._refused.get((sender, error.reason.value), (0, ""))
-        self._refused[sender, error.reason.value] = times + 1, str(error)[:_WORDS]
+        key = sender, error.reason.value
+        self._refused[key] = self._refused.get(key, (0, ""))[0] + 1, str(error)[:_WORDS]
 
     async def _write_refusals(self) -> None:
         if not self._refused:

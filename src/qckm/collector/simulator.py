@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -33,34 +33,27 @@ _REPEATED, _FORGED = 0.05, 0.002
 _EVERY, _LIVE_EVERY = 3, 30
 
 
-@dataclass(frozen=True)
-class World:
+class _World:
     """Where rows come from: clusters, in proportions that may change."""
 
-    operator: SketchOperator
-    seed: int = 0
-    centers: Floats = field(init=False)
-    width: Floats = field(init=False)  # of a cluster, a column each
-
-    def __post_init__(self) -> None:
-        rng, n = np.random.default_rng(self.seed), self.operator.n_features
-        if self.operator.ranges is None:
-            units = self.operator.units * (self.operator.scale or 1.0)
-            centers, width = self.operator.origin + 3 * units * rng.normal(size=(_CLUSTERS, n)), 0.7 * units
+    def __init__(self, operator: SketchOperator, seed: int) -> None:
+        rng, shape = np.random.default_rng(seed), (_CLUSTERS, operator.n_features)
+        if operator.ranges is None:
+            units = operator.units * (operator.scale or 1.0)
+            self.centers, self.width = operator.origin + 3 * units * rng.normal(size=shape), 0.7 * units
         else:
-            lower, upper = self.operator.ranges
-            centers = lower + rng.uniform(0.15, 0.85, (_CLUSTERS, n)) * (upper - lower)
-            width = 0.05 * (upper - lower)
-        object.__setattr__(self, "centers", centers)
-        object.__setattr__(self, "width", width)
+            lower, upper = operator.ranges
+            self.centers = lower + rng.uniform(0.15, 0.85, shape) * (upper - lower)
+            self.width = 0.05 * (upper - lower)
+        self.shares = np.random.default_rng(seed).dirichlet(np.full(_CLUSTERS, 8.0))
 
     def rows(self, rng: np.random.Generator, count: int, changed: bool = False) -> Floats:
         """Draw rows; where something has changed, one kind has become rare and another frequent."""
-        shares = np.random.default_rng(self.seed).dirichlet(np.full(_CLUSTERS, 8.0))
+        shares = self.shares.copy()
         if changed:
             shares[0], shares[1] = shares[0] + 0.8 * shares[1], 0.2 * shares[1]
         kinds = rng.choice(_CLUSTERS, count, p=shares)
-        rows: Floats = self.centers[kinds] + self.width * rng.normal(size=(count, self.operator.n_features))
+        rows: Floats = self.centers[kinds] + self.width * rng.normal(size=(count, self.centers.shape[1]))
         return rows
 
 
@@ -74,17 +67,15 @@ class Fleet:
                 raise CollectorError("Expected an operator of one bit a measurement, as sensors have.")
             now = int(time.time())
             names = [f"{_HALLS[i % len(_HALLS)]}/press-{i}" for i in range(devices)]
-            known = {
-                name: Device(number, name, bytes(key))
-                for number, name, key in db.rows("SELECT number, name, key FROM devices")
-            }
+            rows = db.rows("SELECT number, name, key FROM devices")
+            known = {name: Device(number, name, bytes(key)) for number, name, key in rows}
             new = [name for name in names if name not in known]
             known |= {device.name: device for device in senders.create_devices(db, new, None, None, now)}
             token = senders.create_token(db, "simulator", ["send", "relay"], ["*"], now)
         self.devices = [known[name] for name in names]
         self.shops = [f"shop-{i:02}" for i in range(shops)]
         self.client = Client(url, token)
-        self.world, self.rng = World(self.operator, seed), np.random.default_rng(seed)
+        self.world, self.rng = _World(self.operator, seed), np.random.default_rng(seed)
         self.boot, self.sequences = now, dict.fromkeys(names, 0)
         self.rows = 0
 
@@ -93,7 +84,7 @@ class Fleet:
         rows = self.world.rows(self.rng, count, changed)
         sequence = self.sequences[device.name]
         self.sequences[device.name] += 1
-        self.rows += len(rows)
+        self.rows += count
         made = wire.counters_message(self.operator.sketch(rows).without_column_sums(), device.number, sequence)
         return signed.dumps(replace(made, boot=self.boot, time=at), device.key)
 

@@ -21,6 +21,7 @@ from qckm.sketch import Sketch, SketchOperator, files
 from qckm.sketch.bounds import unknown
 from qckm.sketch.ledger import Ledger
 
+OF_ROWS = ("device_sums", "part_sums")  # reports are no rows
 _PIECE = 500  # sketches that are read at a time
 
 
@@ -69,8 +70,7 @@ def private_sketch_of(db: Database, operator: SketchOperator, asked: Asked) -> S
     ((kept, bits),) = settings
     reports, *_ = total = np.sum(list(sums.values()), axis=0)
     # A device spends with every report. How many fell into this span is not kept; all that it ever sent are no fewer.
-    found = db.one("SELECT max(reports) FROM devices")
-    most = 1 if found is None or not found[0] else int(found[0])
+    most = int(db.value("SELECT max(reports) FROM devices") or 1)
     # Windows have names, so that nobody adds the same ones twice.
     store = schema.meta(db, "store")
     names = sorted(hashlib.sha256(f"{store} {key[:3]}".encode()).hexdigest()[:16] for key in sums)
@@ -81,7 +81,7 @@ def cells_of(db: Database, asked: Asked) -> dict[Cell, int]:
     """Return the windows within what is asked for, with their rows."""
     where, values = asked.where
     found: dict[Cell, int] = {}
-    for table in ("device_sums", "part_sums"):
+    for table in OF_ROWS:
         for grp, start, span, rows in db.rows(f"SELECT grp, start, span, rows FROM {table} WHERE {where}", values):
             found[Cell(grp, start, span)] = found.get(Cell(grp, start, span), 0) + rows
     return dict(sorted(found.items()))
@@ -89,8 +89,8 @@ def cells_of(db: Database, asked: Asked) -> dict[Cell, int]:
 
 def sketch_of_cell(db: Database, operator: SketchOperator, cell: Cell) -> Sketch:
     """Return the sum of one window of one group, and of nothing below it."""
-    found = db.one(f"SELECT sketch FROM part_sums WHERE {OF_CELL}", cell)
-    of_parts = operator.empty() if found is None else files.loads(bytes(found[0]))
+    found = db.value(f"SELECT sketch FROM part_sums WHERE {OF_CELL}", cell)
+    of_parts = operator.empty() if found is None else files.loads(bytes(found))
     return of_parts + _of_messages(operator, DEVICES.total(db, OF_CELL, cell))
 
 

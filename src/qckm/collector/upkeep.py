@@ -15,7 +15,7 @@ from qckm.collector import parts, schema
 from qckm.collector.counting import DEVICES, TABLES, Key, Vector
 from qckm.collector.database import Database
 from qckm.collector.settings import DAY, Settings
-from qckm.collector.windows import OF_CELL, Asked, Cell, forgotten_before, rolled_up_before, show_time
+from qckm.collector.windows import OF_CELL, Asked, Cell, days_ago, forgotten_before, rolled_up_before, show_time
 from qckm.errors import QckmError
 from qckm.sketch import Sketch, SketchOperator, files
 from qckm.sketch.bounds import unknown
@@ -47,8 +47,7 @@ def is_steady(db: Database, now: int) -> bool:
             (now, now - _LEAP, now + _LEAP),
         )
         db.execute("UPDATE jobs SET due = ? WHERE name = 'clock'", (now,))
-        since = db.one("SELECT due FROM jobs WHERE name = 'steady'")
-    return since is not None and int(since[0]) <= now - _LEAP
+        return int(db.value("SELECT due FROM jobs WHERE name = 'steady'")) <= now - _LEAP
 
 
 def roll_up(db: Database, operator: SketchOperator, settings: Settings, now: int) -> int:
@@ -88,18 +87,14 @@ def _roll_up_parts(db: Database, operator: SketchOperator, day: Cell) -> None:
     db.execute(f"DELETE FROM part_sums WHERE {_WITHIN}", within)
     db.execute(f"UPDATE parts SET start = ?, span = ? WHERE {_WITHIN}", (day.start, day.span, *within))
     if total.count:
-        insert = "INSERT INTO part_sums (grp, start, span, rows, sketch) VALUES (?, ?, ?, ?, ?)"
-        db.execute(insert, (*day, total.count, files.dumps(total)))
+        parts.write_sum(db, day, total)
 
 
 def close_parts(db: Database, settings: Settings, now: int) -> int:
     """Forget the sketches of parts of windows of long ago; their names and sums stay. Return how many."""
-    before = now - settings.keep_parts * DAY
+    close = "UPDATE parts SET state = ?, sketch = NULL WHERE state = ? AND start + span <= ?"
     with db.writing():
-        return db.execute(
-            "UPDATE parts SET state = ?, sketch = NULL WHERE state = ? AND start + span <= ?",
-            (parts.CLOSED, parts.KEPT, before - before % DAY),
-        )
+        return db.execute(close, (parts.CLOSED, parts.KEPT, days_ago(settings.keep_parts, now)))
 
 
 def forget_windows(db: Database, settings: Settings, now: int) -> int:
@@ -132,18 +127,16 @@ def check(db: Database) -> Iterator[str]:
 
 
 def _check_parts(db: Database, operator: SketchOperator) -> Iterator[str]:
-    cells = {
-        Cell(*row[:3])
-        for table in ("parts WHERE state <> 'withdrawn'", "part_sums")
-        for row in db.rows(f"SELECT DISTINCT grp, start, span FROM {table}")
-    }
-    closed = {Cell(*row) for row in db.rows("SELECT DISTINCT grp, start, span FROM parts WHERE state = 'closed'")}
-    for cell in sorted(cells):
+    def cells_in(table: str) -> set[Cell]:
+        return {Cell(*row) for row in db.rows(f"SELECT DISTINCT grp, start, span FROM {table}")}
+
+    closed = cells_in("parts WHERE state = 'closed'")
+    for cell in sorted(cells_in("parts WHERE state <> 'withdrawn'") | cells_in("part_sums")):
         where = f"{cell.group}, {show_time(cell.start)}"
         found = db.one(f"SELECT rows, sketch FROM part_sums WHERE {OF_CELL}", cell)
-        told = db.one(f"SELECT coalesce(sum(rows), 0) FROM parts WHERE {OF_CELL} AND state <> 'withdrawn'", cell)
         rows = 0 if found is None else int(found[0])
-        expected = int(told[0]) if told else 0
+        told = f"SELECT coalesce(sum(rows), 0) FROM parts WHERE {OF_CELL} AND state <> 'withdrawn'"
+        expected = int(db.value(told, cell))
         forgotten = found is None and cell in closed  # windows may be kept less long than names
         if rows != expected and not forgotten:
             yield f"{where}: the parts have {expected} rows, their sum {rows}."
@@ -165,18 +158,14 @@ def _check_messages(db: Database, operator: SketchOperator) -> Iterator[str]:
             Sketch(operator, total, int(rows), int(saturated), unknown(operator.n_features)).require_consistent()
         except (QckmError, ValueError) as error:
             yield f"{grp}, {show_time(start)}: messages: {error}"
-    kept = db.one("SELECT coalesce(sum(rows), 0) FROM device_sums")
-    reports = db.one("SELECT coalesce(sum(reports), 0) FROM report_sums")
-    sent = db.one("SELECT coalesce(sum(rows), 0) FROM devices")
+    kept = sum(int(db.value(f"SELECT coalesce(sum({table.counts[0]}), 0) FROM {table.name}")) for table in TABLES)
+    sent = int(db.value("SELECT coalesce(sum(rows), 0) FROM devices"))
     taken = sum(rows for what, rows in db.rows("SELECT what, rows FROM withdrawals") if "part" not in json.loads(what))
-    there = sum(int(found[0]) for found in (kept, reports) if found) + taken
-    expected = int(sent[0]) if sent else 0
-    if there > expected or (there < expected and schema.meta(db, "forgets") is None):
-        yield f"Devices have sent {expected} rows; {there - taken} are in windows and {taken} were withdrawn."
+    if kept + taken > sent or (kept + taken < sent and schema.meta(db, "forgets") is None):
+        yield f"Devices have sent {sent} rows; {kept} are in windows and {taken} were withdrawn."
 
 
 def _check_boots(db: Database) -> Iterator[str]:
-    for device, boot, top, messages in db.rows(
-        "SELECT device, boot, top, messages FROM boots WHERE messages > top + 1"
-    ):
+    too_many = "SELECT device, boot, top, messages FROM boots WHERE messages > top + 1"
+    for device, boot, top, messages in db.rows(too_many):
         yield f"Device {device}, boot {boot}: {messages} messages were counted up to sequence {top}: one twice."

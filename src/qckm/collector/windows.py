@@ -15,7 +15,6 @@ from qckm.collector.settings import DAY, HOUR, Settings
 
 _NAME = re.compile(r"[A-Za-z0-9_.:+@=~-]{1,80}(/[A-Za-z0-9_.:+@=~-]{1,80}){0,7}")
 _DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:T(\d{2})Z?)?")
-
 _YEAR_9999 = 253_370_764_800
 _FOREVER = 1 << 62
 # The condition for the rows of one cell, whose values are the cell itself.
@@ -102,16 +101,17 @@ def _coarse(start: int, span: int, now: int, settings: Settings) -> tuple[int, i
 
 def rolled_up_before(now: int, settings: Settings) -> int:
     """Return the time before which all windows are days."""
-    before = now - settings.keep_hours * DAY
-    return before - before % DAY
+    return days_ago(settings.keep_hours, now)
 
 
 def forgotten_before(now: int, settings: Settings) -> int:
     """Return the time before which no window is kept."""
-    if not settings.keep_days:
-        return 0
-    before = now - settings.keep_days * DAY
-    return before - before % DAY
+    return days_ago(settings.keep_days, now) if settings.keep_days else 0
+
+
+def days_ago(days: int, now: int) -> int:
+    """Return when the day that many days ago began."""
+    return now - now % DAY - days * DAY
 
 
 def parse_time(text: str) -> int:
