@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 import qckm
 from benchmarks.timing import Row, Rows, ratio
-from qckm.kernels import sketcher
+from qckm.kernels import portable
 
 # Rows within a few scales of the origin, as a pilot has it; and half of them clipped, as it should not be.
 _SPREADS = {"": 1.0, ", half of the rows clipped": 30.0}
@@ -31,7 +31,7 @@ def rows() -> Rows:
 
 def _work(operator: qckm.SketchOperator, X: np.ndarray) -> Callable[[int], qckm.Sketch]:
     def sketch(most: int) -> qckm.Sketch:
-        with patch.object(sketcher, "MOST_COLUMNS", most):
+        with patch.object(portable, "MOST_COLUMNS", most):
             return operator.sketch(X, n_jobs=1)
 
     return sketch

@@ -21,7 +21,7 @@ import numpy as np
 
 import qckm
 from qckm.kernels import library
-from qckm.kernels.sketcher import SlowKernelWarning
+from qckm.kernels.library import SlowKernelWarning
 
 CASES = [("single", n) for n in (5, 10, 20, 100)] + [("paired", n) for n in (3, 10, 20, 100)]
 M, TURNS, SIZE = 1000, 15, 1024  # frequencies, turns, and the size of the matrices that are multiplied

@@ -20,7 +20,7 @@ from qckm.clustering import weighted_kmeans
 from qckm.clustering.nearest import nearest
 from qckm.decoding.model import c_loops
 from qckm.decoding.model.loops import Rules, Waves
-from qckm.kernels import calling, library
+from qckm.kernels import library
 
 SETS, TURNS = ("avx512", "avx2", "plain"), 9
 Case = Callable[[], Any]
@@ -88,7 +88,7 @@ def _load(path: str) -> Any:
 def _timed(core: Any, case: Case) -> float:
     """Return the processor time of a few calls with a core, the first of which is not counted."""
     load, library.load = library.load, lambda: core
-    calling._function.cache_clear()
+    library._function.cache_clear()
     try:
         case()
         start, calls = time.process_time(), 0

@@ -10,7 +10,7 @@ import pytest
 import qckm
 from qckm import errors
 from qckm.cli.error_hints import HINTS
-from qckm.kernels.sketcher import SlowKernelWarning
+from qckm.kernels.library import SlowKernelWarning
 
 ROOT = Path(__file__).parents[2]
 PAGE = " ".join((ROOT / "docs" / "troubleshooting.md").read_text().split())

@@ -67,7 +67,7 @@ def test_a_task_of_an_engine_uses_its_gpu(rows):
 
 
 def test_calibration_and_many_clusters_are_the_same_to_tolerance(rows):
-    from qckm.kernels.placement import computing_on
+    from qckm.kernels.sketcher import computing_on
 
     operator = qckm.CompressiveKMeans(n_clusters=20, random_state=0).fit(rows).operator_
     sketch = operator.sketch(rows)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from qckm.kernels import algebra, library, values
-from qckm.kernels.values import Values
+from qckm.kernels import algebra, library, matrices
+from qckm.kernels.matrices import Values
 
 
 @pytest.fixture(params=["C", "NumPy"])
@@ -46,8 +46,8 @@ def test_threads_change_no_product(rng, monkeypatch):
     table = Values(rng.integers(-9, 9, (301, 50)).astype(np.int16), 0.1)
     vectors, weights = rng.normal(size=(2, 50)), rng.normal(size=(2, 301))
     alone = algebra.product(a, b), table.times(vectors), table.times_rows(weights)
-    for module in (algebra, values):
-        monkeypatch.setattr(module, "_WORTH_THREADS", 1)
+    for module, least in ((algebra, "_WORTH_THREADS"), (matrices, "_VALUES_WORTH_THREADS")):
+        monkeypatch.setattr(module, least, 1)
         monkeypatch.setattr(module, "count_threads", lambda n_jobs: 5)
     for one, five in zip(alone, (algebra.product(a, b), table.times(vectors), table.times_rows(weights)), strict=True):
         np.testing.assert_array_equal(one, five)

@@ -11,7 +11,7 @@ import pytest
 import qckm
 from qckm.clustering import weighted_kmeans
 from qckm.decoding.model import c_loops
-from qckm.kernels import algebra, calling, library, signs, values
+from qckm.kernels import algebra, library, matrices
 from qckm.kernels.library import REFUSED, RowsAt, Totals
 from qckm.planning import row_sample
 
@@ -52,13 +52,13 @@ def structures_in_c():
 
 
 def structures_in_python():
-    modules = (c_loops, weighted_kmeans, signs, values, algebra, calling, row_sample)
+    modules = (c_loops, weighted_kmeans, matrices, algebra, row_sample)
     decoder = [kind for module in modules for kind in vars(module).values() if is_structure(kind)]
-    return library.STRUCTURES | {calling.c_name(kind): kind for kind in decoder}
+    return library.STRUCTURES | {library.c_name(kind): kind for kind in decoder}
 
 
 def is_structure(kind):
-    return isinstance(kind, type) and issubclass(kind, calling.Struct) and kind is not calling.Struct
+    return isinstance(kind, type) and issubclass(kind, library.Struct) and kind is not library.Struct
 
 
 def test_the_number_of_the_contract_is_raised_when_a_header_changes():
@@ -160,9 +160,9 @@ def test_measurements_that_are_not_there_are_refused():
     bits = np.zeros((3, 2), np.uint8)
     for wrong in ([0, 10], [-1, 2]):
         with pytest.raises(qckm.errors.QckmError, match="a fault of qckm's"):
-            signs.CompiledSigns.of_bits(bits, 10, np.array(wrong))
+            matrices.CompiledSigns.of_bits(bits, 10, np.array(wrong))
     with pytest.raises(qckm.errors.QckmError, match="a fault of qckm's"):  # rows of two bytes have no 17 bits
-        signs.CompiledSigns.of_bits(bits, 17, None)
+        matrices.CompiledSigns.of_bits(bits, 17, None)
 
 
 @needs_core

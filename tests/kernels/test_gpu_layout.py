@@ -8,8 +8,8 @@ from qckm.errors import MissingExtraError, OperatorError
 from qckm.kernels import reference
 from qckm.kernels.cuda.layout import lay_out, pair_table, steps_for
 from qckm.kernels.cuda.shapes import Job, choose_shape
-from qckm.kernels.placement import computing_on, current_gpu, is_on_gpu, parse_device
 from qckm.kernels.portable import Measurement
+from qckm.kernels.sketcher import computing_on, current_gpu, is_on_gpu, parse_device
 
 
 def bytes_of_frequencies(layout, n_tiles):

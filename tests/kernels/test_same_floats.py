@@ -14,7 +14,7 @@ from qckm.clustering.nearest import nearest
 from qckm.decoding.model import c_loops
 from qckm.decoding.model.loops import Rules, Waves
 from qckm.kernels import algebra
-from qckm.kernels.values import Values
+from qckm.kernels.matrices import Values
 
 # Of builds by gcc and clang. Where a loop changes on purpose they change; a compiler or a CPU may not change them.
 DIGESTS = {

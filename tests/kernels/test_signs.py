@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qckm.kernels import library, signs
-from qckm.kernels.signs import CompiledSigns, PortableSigns, pack_signs
+from qckm.kernels import library, matrices
+from qckm.kernels.matrices import CompiledSigns, PortableSigns, pack_signs
 
 SHAPES = [(1, 1), (5, 7), (33, 31), (32, 32), (31, 65), (100, 257), (300, 1023), (1500, 40)]
 
@@ -63,7 +63,7 @@ def test_what_is_not_finite_gives_nan_to_its_own_products_only(core, bad):
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3, 7])
 def test_threads_change_nothing(n_threads, rng, monkeypatch):
-    monkeypatch.setattr(signs, "_WORTH_THREADS", 1)
+    monkeypatch.setattr(matrices, "_WORTH_THREADS", 1)
     bits = bits_of((1003, 170), rng)
     made = pack_signs(bits, 170)
     vectors, weights = rng.normal(size=(3, 170)), rng.normal(size=(3, 1003))

@@ -11,7 +11,7 @@ import pytest
 import qckm
 from qckm.common.arrays import wide_of
 from qckm.kernels import reference
-from qckm.kernels.compiled import _is_exact_in_float32, _kind_of
+from qckm.kernels.sketcher import _is_exact_in_float32, _kind_of
 
 HERE = Path(__file__).parent
 CORE = HERE.parents[1] / "src" / "qckm" / "kernels" / "core"

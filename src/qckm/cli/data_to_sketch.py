@@ -21,7 +21,7 @@ from qckm.cli.summaries import data_bytes, operator_facts, say_of_size
 from qckm.common import atomic
 from qckm.decoding.task import require_room
 from qckm.errors import CheckpointError, QckmError
-from qckm.kernels.placement import computing_on
+from qckm.kernels.sketcher import computing_on
 from qckm.planning.pilot import Pilot
 from qckm.planning.plan import Plan, Planned, draw_operator, plan_decoding, require_rows, sampled
 from qckm.planning.row_sample import RowSample

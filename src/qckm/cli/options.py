@@ -16,7 +16,7 @@ from qckm.cli.console import Console
 from qckm.cli.inputs import Reading
 from qckm.cli.paths import Input, OneFile, Output, require_apart
 from qckm.errors import OperatorError, SourceError
-from qckm.kernels.placement import parse_device
+from qckm.kernels.sketcher import parse_device
 from qckm.models import ENDINGS
 from qckm.operator.laws import LAWS
 from qckm.operator.signatures import SIGNATURES

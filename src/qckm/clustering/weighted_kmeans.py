@@ -15,8 +15,7 @@ from qckm.clustering import numpy_kmeans
 from qckm.clustering.numpy_kmeans import Run
 from qckm.common.arrays import Floats
 from qckm.kernels import library
-from qckm.kernels.calling import Struct, call, fields, floats
-from qckm.kernels.sketcher import warn_of_slow_kernels
+from qckm.kernels.library import Struct, call, fields, floats
 from qckm.kernels.threads import Tasks, count_threads, share
 
 # As scikit-learn has them: iterations at most, and the share of the variance below which centroids no longer move.
@@ -46,8 +45,7 @@ def kmeans(
     if not (np.isfinite(rows).all() and np.isfinite(weights).all() and weights.min() >= 0 and weights.sum() > 0):
         raise ValueError("expected finite rows, and weights of at least 0, not all of them 0")
     choose, move = plus_plus, lloyd
-    if library.load() is None:
-        warn_of_slow_kernels()
+    if library.load_or_warn() is None:
         choose, move = numpy_kmeans.plus_plus, numpy_kmeans.lloyd
     mean = rows.mean(axis=0)
     centred = rows - mean  # distances then lose no digits to a large offset

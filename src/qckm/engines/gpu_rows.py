@@ -13,7 +13,7 @@ from qckm.errors import SourceError
 from qckm.kernels.cuda.device import cupy
 from qckm.kernels.cuda.device_arrays import as_device_array, as_floats
 from qckm.kernels.cuda.row_kernels import count_bits_on_gpu, nearest_on_gpu
-from qckm.kernels.placement import is_on_gpu
+from qckm.kernels.sketcher import is_on_gpu
 from qckm.models import Model
 from qckm.planning.row_sample import RowSample
 from qckm.planning.sampling import LOOKED_AT_A_ROW

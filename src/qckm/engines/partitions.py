@@ -12,7 +12,7 @@ from qckm.common.arrays import Floats
 from qckm.engines.jobs import Job
 from qckm.engines.row_jobs import MisfitJob, SampleJob, SketchJob
 from qckm.errors import RowsError, SourceError
-from qckm.kernels.placement import current_gpu
+from qckm.kernels.sketcher import current_gpu
 from qckm.models import Model
 from qckm.planning.row_sample import RowSample
 from qckm.sketch import Sketch, SketchOperator

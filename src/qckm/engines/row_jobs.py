@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from qckm.engines.jobs import Block, CountingJob, Job
-from qckm.kernels.placement import computing_on
+from qckm.kernels.sketcher import computing_on
 from qckm.models import Model, read_model, to_json
 from qckm.planning.row_sample import RowSample
 from qckm.sketch import Sketch, SketchOperator, files

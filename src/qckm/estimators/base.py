@@ -25,7 +25,7 @@ from qckm.decoding.task import require_sketch, warn_of_clipping
 from qckm.errors import DecodeError, OperatorError, QckmError, RowsError, SampleLostWarning, warn
 from qckm.estimators.parameters import Expected, validate_rows, validate_weights
 from qckm.estimators.rows import ArrayRows, EngineRows, HeldRows, SourceRows
-from qckm.kernels.placement import computing_on, parse_device
+from qckm.kernels.sketcher import computing_on, parse_device
 from qckm.models import Model
 from qckm.planning.pilot import Pilot
 from qckm.planning.plan import Plan, Planned, decoder_seed, draw_operator, sampled

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.kernels import library
-from qckm.kernels.calling import Struct, asked, call, fields, floats
+from qckm.kernels.library import Struct, call, fields, floats
 from qckm.kernels.threads import Tasks, count_threads, share
 
 _EXP, _LOG, _SINE, _COSINE = range(4)
@@ -133,6 +133,6 @@ def _solve(matrix: Floats, vectors: Floats) -> tuple[Floats, Floats]:
         lower: Floats = np.linalg.cholesky(floats(matrix)).astype(np.float64)
         return lower, np.linalg.solve(lower.T, np.linalg.solve(lower, vectors.T)).T
     factor = np.empty((n, n))
-    if asked("qckm_solve", _System(n, len(vectors), floats(matrix), factor, vectors)):
+    if call("qckm_solve", _System(n, len(vectors), floats(matrix), factor, vectors)):
         raise np.linalg.LinAlgError("matrix is not positive definite")
     return factor, vectors

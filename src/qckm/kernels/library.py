@@ -1,15 +1,19 @@
-"""The C core (core/), loaded through ctypes: calls let go of the GIL, and one library serves every Python."""
+"""The C core (core/), loaded and called through ctypes: calls let go of the GIL, one library serves every Python."""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import warnings
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
+from qckm.common.arrays import Floats
 from qckm.errors import QckmError
 
 _NAMES = ("qckm_core.so", "qckm_core.dylib", "qckm_core.dll")
@@ -118,10 +122,10 @@ def _require_contract(library: ctypes.CDLL, path: str) -> None:
         given = "none: it is no library of qckm's, or an older one" if found is None else found
         raise QckmError(f"{path}: expected a library of contract {ABI}, got {given}. {_REMEDY}")
     for name, kind in STRUCTURES.items():
-        require_size(library, name, kind)
+        _require_size(library, name, kind)
 
 
-def require_size(library: ctypes.CDLL, name: str, kind: type[ctypes.Structure]) -> None:
+def _require_size(library: ctypes.CDLL, name: str, kind: type[ctypes.Structure]) -> None:
     """Refuse a library whose structure of that name has another size than Python's."""
     size = library.qckm_size_of(name.encode())
     if size != ctypes.sizeof(kind):
@@ -144,6 +148,24 @@ def is_declined() -> bool:
     return os.environ.get("QCKM_INSTRUCTIONS", "").lower() == "numpy"
 
 
+_MISSING = (
+    "The compiled kernels of qckm are missing: there was no C compiler when it was installed, or none for this "
+    "platform. Sketches are the same, but sketching and decoding are many times slower. Install gcc or clang, then "
+    "reinstall qckm: pip install --force-reinstall --no-deps --no-cache-dir --no-binary qckm qckm."
+)
+
+
+class SlowKernelWarning(UserWarning):
+    """The compiled kernels are missing: results come out the same, many times slower."""
+
+
+def load_or_warn() -> Any:
+    """Return the library as `load` does; where it is missing and NumPy was not asked for, warn."""
+    if load() is None and not is_declined():
+        warnings.warn(_MISSING, SlowKernelWarning, stacklevel=3)
+    return load()
+
+
 def instructions() -> str:
     """Return the name of the instruction set in use: "avx2", say, or "numpy" where there is no library."""
     library = load()
@@ -159,3 +181,49 @@ def _find() -> str | None:
             if os.path.exists(path := os.path.join(folder, name)):
                 return path
     return None
+
+
+class Struct(ctypes.Structure):
+    """A structure that keeps alive the arrays it points to; `_Waves` is decoder.h's qckm_waves."""
+
+    def __init__(self, *values: float | npt.NDArray[Any]) -> None:
+        self.held = [value for value in values if isinstance(value, np.ndarray)]
+        super().__init__(*(value.ctypes.data if isinstance(value, np.ndarray) else value for value in values))
+
+
+def call(name: str, *arguments: Any) -> bool:
+    """Call a function of the library whose arguments are all pointers.
+
+    Return what it says beside being done, such as that a matrix is not positive definite.
+    """
+    for argument in arguments:
+        if isinstance(argument, Struct):
+            _require_struct(type(argument))
+    pointers = (
+        ctypes.c_void_p(argument.ctypes.data) if isinstance(argument, np.ndarray) else ctypes.byref(argument)
+        for argument in arguments
+    )
+    said = _function(name)(*pointers)
+    require_done(said, "decode")
+    return bool(said)
+
+
+def floats(array: npt.NDArray[Any]) -> Floats:
+    """Return an array as C reads it: float64, in a row."""
+    return np.ascontiguousarray(array, np.float64)
+
+
+@cache
+def _function(name: str) -> Callable[..., int]:
+    function: Callable[..., int] = getattr(load(), name)
+    return function
+
+
+def c_name(kind: type[Struct]) -> str:
+    """Return what a structure is called in decoder.h."""
+    return f"qckm_{kind.__name__.strip('_').lower()}"
+
+
+@cache
+def _require_struct(kind: type[Struct]) -> None:
+    _require_size(load(), c_name(kind), kind)

@@ -1,34 +1,78 @@
-"""What sketches rows for an operator: the C core, or NumPy where it was not built."""
+"""Sketching of rows: by the C core, an operator laid out once and rows shared out to threads, or by NumPy, or by a GPU.
+
+Rows are sketched by the CPU unless told otherwise; rows that lie on a GPU, there (cuda/gpu_sketcher.py).
+"""
 
 from __future__ import annotations
 
-import warnings
-from typing import Any, Protocol
+import ctypes
+import re
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cached_property
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common.arrays import Bytes, Int64s
-from qckm.kernels import compiled, library, portable
-from qckm.kernels.compiled import CompiledSketcher
+from qckm.common.arrays import Bytes, Floats, Int64s
+from qckm.errors import OperatorError
+from qckm.kernels import library, portable, reference
+from qckm.kernels.library import DONE, RowsAt, Spec, Totals
 from qckm.kernels.portable import GroupSums, Measurement, PortableSketcher, Summary
+from qckm.kernels.threads import Tasks, count_threads, share
 
-_MISSING = (
-    "The compiled kernels of qckm are missing: there was no C compiler when it was installed, or none for this "
-    "platform. Sketches are the same, but sketching and decoding are many times slower. Install gcc or clang, then "
-    "reinstall qckm: pip install --force-reinstall --no-deps --no-cache-dir --no-binary qckm qckm."
-)
+Result = TypeVar("Result")
+
+_BITS, _COSINES, _TABLE = range(3)
+# Of so few features a projection costs less than to keep it for the next octave.
+_FEW_FEATURES = 2
+# Multiplications of a task: ten milliseconds or so, often enough for Ctrl-C, seldom enough to cost nothing.
+_TASK_PRODUCTS = 1 << 29
+# Rows of a task at least, and tasks per thread: so that no thread waits long for the last one.
+_LEAST_ROWS, _TASKS_A_THREAD = 1024, 4
+_TASK_BYTES = 1 << 22  # of packed bits
+
+_CUDA = (2, 13)  # DLPack's numbers of devices: CUDA, and CUDA's managed memory
+_HOST_LIBRARIES = ("numpy", "pandas", "polars", "pyarrow")
+
+_current: ContextVar[int | None] = ContextVar("qckm_device", default=None)
 
 
-class SlowKernelWarning(UserWarning):
-    """The compiled kernels are missing: results come out the same, many times slower."""
+class CompiledSketcher:
+    """A measurement, ready to be run over rows by threads."""
 
+    def __init__(self, measurement: Measurement) -> None:
+        self._measurement = measurement
+        self._for_sums = _Kernel(measurement, measurement.octaves if len(measurement.steps) > _FEW_FEATURES else 1)
 
-class Sketcher(Protocol):
-    """Rows to sums and to bits."""
+    @cached_property
+    def _for_bits(self) -> _Kernel:
+        return self._for_sums if self._for_sums.octaves == 1 else _Kernel(self._measurement, 1)
 
     def sum(self, rows: npt.NDArray[Any], weights: Int64s | None = None, n_jobs: int | None = None) -> Summary:
         """Sum the contributions of rows (rows, n), each as often as its weight says."""
+        kernel, heavy = self._for_sums, None if weights is None else np.require(weights, np.int64, ["C", "A"])
+
+        def work(tasks: Iterable[slice]) -> Summary:
+            found = Summary.start(self._measurement)
+            for part in tasks:
+                found.bad_row = kernel.add(rows[part], None if heavy is None else heavy[part], part.start, found)
+                if found.bad_row is not None:
+                    break
+            return found
+
+        first, *others = self._share(rows, n_jobs, work)
+        for other in others:
+            first.total += other.total
+            first.lower, first.upper = np.minimum(first.lower, other.lower), np.maximum(first.upper, other.upper)
+            first.count += other.count
+            first.saturated += other.saturated
+            first.add_columns(other)
+        first.bad_row = _least([first.bad_row, *(other.bad_row for other in others)])
+        return first
 
     def sum_groups(
         self, rows: npt.NDArray[Any], stops: Int64s, places: Int64s, found: GroupSums, n_jobs: int | None = None
@@ -37,37 +81,237 @@ class Sketcher(Protocol):
 
         Return the first row that is not finite; nothing else is then right.
         """
+        bounds = np.linspace(0, len(stops), min(len(stops), count_threads(n_jobs)) + 1).astype(int)
+
+        def work(tasks: Tasks) -> int | None:
+            bad = None
+            for task in tasks:
+                some = slice(bounds[task], bounds[task + 1])
+                first = int(stops[some.start - 1]) if some.start else 0
+                part = rows[first : int(stops[some][-1])]
+                bad = _least([bad, self._for_sums.add_groups(part, first, stops[some] - first, places[some], found)])
+            return bad
+
+        return _least(share(work, len(bounds) - 1, len(bounds) - 1)) if len(stops) else None
 
     def encode(self, rows: npt.NDArray[Any], bits: Bytes, n_jobs: int | None = None) -> int | None:
         """Write the contributions of rows as bits (rows, ceil(M / 8)); return the first row that is not finite."""
+        kernel = self._for_bits
+
+        def work(tasks: Iterable[slice]) -> int | None:
+            return next(
+                (bad for part in tasks if (bad := kernel.encode(rows[part], bits[part], part.start)) is not None), None
+            )
+
+        return _least(self._share(rows, n_jobs, work))
+
+    def _share(
+        self, rows: npt.NDArray[Any], n_jobs: int | None, work: Callable[[Iterable[slice]], Result]
+    ) -> list[Result]:
+        """Let threads work on slices of the rows, which they take in order: no row before a bad one is left out."""
+        n, m = len(self._measurement.steps), len(self._measurement.dither_codes)
+        height, n_threads = max(_LEAST_ROWS, _TASK_PRODUCTS // (n * m)), 1
+        if len(rows) > _LEAST_ROWS:
+            n_threads = count_threads(n_jobs)
+            if n_threads > 1:
+                height = min(height, max(_LEAST_ROWS, len(rows) // (_TASKS_A_THREAD * n_threads)))
+        n_tasks = -(-len(rows) // height)
+        if n_tasks <= 1:
+            return [work([slice(0, len(rows))])]
+
+        def each(tasks: Tasks) -> Result:
+            found = work(slice(task * height, (task + 1) * height) for task in tasks)
+            if getattr(found, "bad_row", found) is not None:
+                tasks.stop()
+            return found
+
+        return share(each, n_tasks, n_threads)
+
+
+class _Kernel:
+    """The C core's kernel of a measurement, freed with this object. Whatever holds addresses stays in this process."""
+
+    def __init__(self, measurement: Measurement, octaves: int) -> None:
+        self.octaves, self._library = octaves, library.load()
+        codes, steps, origin = measurement.frequency_codes, measurement.steps, measurement.origin
+        inverse_steps, origin_codes = 1 / steps, origin / steps
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "dither": measurement.dither_codes,
+            "table": measurement.table,
+            "inverse_steps": inverse_steps,
+            "origin_codes": origin_codes,
+        }
+        if isinstance(codes, np.ndarray):
+            arrays["frequencies"] = codes
+        else:
+            arrays |= {"signs": codes.signs, "factors": codes.factors, "radii": codes.radii}
+        held = {name: np.require(array, requirements=["C", "A"]) for name, array in arrays.items()}
+        spec = Spec(
+            n=len(steps),
+            m=len(measurement.dither_codes),
+            paired=measurement.paired,
+            kind=_kind_of(measurement.table),
+            octaves=octaves,
+            single=_is_exact_in_float32(inverse_steps, origin_codes),
+            size=0 if isinstance(codes, np.ndarray) else codes.signs.shape[2],
+            **{name: array.ctypes.data for name, array in held.items()},
+        )
+        self._kernel = ctypes.c_void_p()
+        made = self._library.qckm_prepare(ctypes.byref(spec), ctypes.byref(self._kernel))
+        library.require_done(made, "lay out an operator")
+        weakref.finalize(self, self._library.qckm_release, self._kernel)
+
+    def add(self, rows: npt.NDArray[Any], weights: Int64s | None, first_row: int, found: Summary) -> int | None:
+        """Add rows to what was found; return the number of the first that is not finite, counted from `first_row`."""
+        rows = library.native(rows)
+        at = [
+            None if array is None else array.ctypes.data
+            for array in (found.total, found.lower, found.upper, found.codes, found.squares, found.products)
+        ]
+        totals = Totals(*at[:3], 0, 0, *at[3:])
+        held = None if weights is None else weights.ctypes.data
+        bad = self._library.qckm_sum(self._kernel, ctypes.byref(RowsAt.of(rows)), held, ctypes.byref(totals))
+        found.count += totals.count
+        found.saturated += totals.saturated
+        return _checked(bad, first_row)
+
+    def add_groups(
+        self, rows: npt.NDArray[Any], first_row: int, stops: Int64s, places: Int64s, found: GroupSums
+    ) -> int | None:
+        """Add groups of rows to the sums at their places; return as `add` does."""
+        rows = library.native(rows)
+        totals = np.zeros((len(stops), len(Totals._fields_)), np.int64)
+        arrays = {
+            0: found.total, 1: found.lower, 2: found.upper, 5: found.codes, 6: found.squares, 7: found.products,
+        }  # fmt: skip
+        for field, array in arrays.items():
+            if array is not None:
+                totals[:, field] = array.ctypes.data + places * array.strides[0]
+        ends = np.ascontiguousarray(stops)
+        bad = self._library.qckm_sum_groups(
+            self._kernel, ctypes.byref(RowsAt.of(rows)), ends.ctypes.data, len(ends), totals.ctypes.data
+        )
+        found.count[places] += totals[:, 3]
+        found.saturated[places] += totals[:, 4]
+        return _checked(bad, first_row)
+
+    def encode(self, rows: npt.NDArray[Any], bits: Bytes, first_row: int) -> int | None:
+        """Write the bits of rows; return as `add` does."""
+        rows = library.native(rows)
+        bad = self._library.qckm_encode(self._kernel, ctypes.byref(RowsAt.of(rows)), bits.ctypes.data, bits.strides[0])
+        return _checked(bad, first_row)
+
+
+# What adds rows up on the CPU.
+Sketcher: TypeAlias = CompiledSketcher | PortableSketcher
 
 
 def make_sketcher(measurement: Measurement) -> Sketcher:
-    """Return the fastest there is; warn, once, where that is NumPy."""
-    if library.load() is None:
-        warn_of_slow_kernels()
-        return PortableSketcher(measurement)
-    return CompiledSketcher(measurement)
-
-
-def warn_of_slow_kernels() -> None:
-    """Warn that NumPy does the work of the C core, unless it was asked to."""
-    if not library.is_declined():
-        warnings.warn(_MISSING, SlowKernelWarning, stacklevel=3)
+    """Return the fastest there is on the CPU; warn, once, where that is NumPy."""
+    return PortableSketcher(measurement) if library.load_or_warn() is None else CompiledSketcher(measurement)
 
 
 def gather(rows: npt.NDArray[Any], numbers: Int64s, size: int) -> tuple[npt.NDArray[Any], Int64s, Int64s]:
     """Return rows (rows, n) sorted by the numbers of their groups, below `size`; the groups there are; their ends."""
-    if library.load() is None or not len(rows):
+    core = library.load()
+    if core is None or not len(rows):
         gathered, stops = rows[np.argsort(numbers, kind="stable")], np.cumsum(np.bincount(numbers, minlength=size))
     else:
-        gathered, stops = compiled.gather(np.ascontiguousarray(rows), np.ascontiguousarray(numbers), size)
+        rows, numbers = np.ascontiguousarray(rows), np.ascontiguousarray(numbers)
+        gathered, stops = np.empty_like(rows), np.empty(size, np.int64)
+        width, at = rows.shape[1] * rows.itemsize, (stops.ctypes.data, gathered.ctypes.data)
+        done = core.qckm_gather(rows.ctypes.data, width, len(rows), numbers.ctypes.data, size, *at)
+        library.require_done(done, "sort rows by group")
     present = np.flatnonzero(np.diff(stops, prepend=0))
     return gathered, present, stops[present]
 
 
 def count_bits(bits: Bytes, n_jobs: int | None = None) -> Int64s:
     """Count the ones at each position of packed rows (rows, width): int64 (8·width,)."""
-    if library.load() is None:
+    core, width = library.load(), bits.shape[1]
+    if core is None:
         return portable.count_bits(bits)
-    return compiled.count_bits(bits, n_jobs)
+    height = max(1, _TASK_BYTES // width)
+
+    def work(tasks: Tasks) -> Int64s:
+        counts = np.zeros(8 * width, np.int64)
+        for task in tasks:
+            part = bits[task * height : (task + 1) * height]
+            if part.strides[1] != 1:
+                part = np.ascontiguousarray(part)
+            done = core.qckm_count_bits(part.ctypes.data, part.strides[0], len(part), width, counts.ctypes.data)
+            library.require_done(done, "count bits")
+        return counts
+
+    n_tasks = -(-len(bits) // height)
+    total: Int64s = np.sum(share(work, n_tasks, count_threads(n_jobs) if n_tasks > 1 else 1), axis=0)
+    return total
+
+
+def parse_device(name: str | None) -> int | None:
+    """Return the number of a GPU ("cuda", "cuda:1"), or None for "cpu" and "auto"."""
+    if name in (None, "auto", "cpu"):
+        return None
+    found = re.fullmatch(r"cuda(?::(\d+))?", name) if isinstance(name, str) else None
+    if not found:
+        raise OperatorError(f"Expected device 'auto', 'cpu', 'cuda' or 'cuda:1' and so on, got {name!r}.")
+    return int(found[1] or 0)
+
+
+@contextmanager
+def computing_on(device: str | None) -> Iterator[None]:
+    """Sketch rows of this process on a device, within the block."""
+    token = _current.set(parse_device(device))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def current_gpu() -> int | None:
+    """Return the number of the GPU that rows of this process are to be sketched on; None for the CPU."""
+    return _current.get()
+
+
+def is_on_gpu(X: object) -> bool:
+    """Whether rows lie on a GPU: CuPy, PyTorch, JAX or Numba arrays there, cuDF frames. No library is imported to tell.
+
+    Examples
+    --------
+    >>> is_on_gpu([[1.0, 2.0]])
+    False
+    """
+    library = type(X).__module__.split(".", 1)[0]
+    if library in _HOST_LIBRARIES:
+        return False
+    if library == "cudf" or hasattr(X, "__cuda_array_interface__"):
+        return True
+    where = getattr(X, "__dlpack_device__", None)
+    return where is not None and int(where()[0]) in _CUDA
+
+
+def _kind_of(table: npt.NDArray[np.int16]) -> int:
+    """Return how a signature is computed: a table of sign(cos) is a bit of the phase, the cosine's a polynomial."""
+    if np.array_equal(table, reference.one_bit_table()):
+        return _BITS
+    return _COSINES if np.array_equal(table, reference.cosine_table()) else _TABLE
+
+
+def _is_exact_in_float32(inverse_steps: Floats, origin_codes: Floats) -> bool:
+    """Whether float32 rows get the same codes by float32 arithmetic.
+
+    Scaling by a power of two is exact, and what over- or underflows is clipped or 0 as it would be; rounding is exact.
+    The difference of two whole numbers is exact up to 2**24, and whatever is larger is clipped even if it was rounded,
+    as long as the origin alone cannot make it small.
+    """
+    powers = np.abs(np.frexp(inverse_steps)[1])
+    return bool((powers <= 100).all() and (np.abs(origin_codes) <= 2**23).all())
+
+
+def _checked(result: int, first_row: int) -> int | None:
+    library.require_done(result, "sketch rows")
+    return None if result == DONE else first_row + result
+
+
+def _least(rows: list[int | None]) -> int | None:
+    return min((row for row in rows if row is not None), default=None)

@@ -33,8 +33,7 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats
 from qckm.errors import RowsError
 from qckm.kernels import library
-from qckm.kernels.calling import Struct, call, fields, floats
-from qckm.kernels.library import RowsAt
+from qckm.kernels.library import RowsAt, Struct, call, fields, floats
 from qckm.kernels.threads import count_threads, share
 from qckm.planning.pilot import PILOT_ROWS, Pilot, pilot_of
 

@@ -18,9 +18,8 @@ from qckm.common.arrays import Rows, Weights
 from qckm.common.atomic import write_atomically
 from qckm.common.text import facts_as_html
 from qckm.errors import MergeError, OperatorError, QckmError, RowsError, SketchError, SourceError
-from qckm.kernels.placement import current_gpu, is_on_gpu, parse_device
 from qckm.kernels.portable import Measurement, PortableSketcher, Summary
-from qckm.kernels.sketcher import Sketcher, count_bits, make_sketcher
+from qckm.kernels.sketcher import Sketcher, count_bits, current_gpu, is_on_gpu, make_sketcher, parse_device
 from qckm.kernels.threads import as_jobs
 from qckm.operator import ConstructedOperator
 from qckm.operator.request import Dither

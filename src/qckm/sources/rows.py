@@ -15,7 +15,7 @@ import numpy as np
 
 from qckm.common.arrays import Floats, Int64s, Rows, Weights
 from qckm.errors import RowsError, SourceError
-from qckm.kernels.placement import is_on_gpu
+from qckm.kernels.sketcher import is_on_gpu
 from qckm.sources.table import resolve
 
 # What to do with rows that hold a null, a NaN or an infinity.

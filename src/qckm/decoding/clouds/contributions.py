@@ -1,6 +1,6 @@
 """What rows contribute to a sketch, row by row: calibration needs nothing but products with it.
 
-Contributions of the one-bit signature are signs, a bit each (kernels/signs.py): 10,000 rows by 2000 measurements are
+Contributions of the one-bit signature are signs, a bit each (kernels/matrices.py): 10,000 rows by 2000 measurements are
 5 MB, by rows and by columns, which stay in the cache. Those of other signatures, and what rows contribute to the totals
 of columns, are numbers. All of it is of the rows' codes, as sketches are.
 """
@@ -16,8 +16,7 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats, Int16s, Int64s
 from qckm.decoding.task import require_memory
 from qckm.kernels import reference
-from qckm.kernels.signs import Signs, pack_signs
-from qckm.kernels.values import Values
+from qckm.kernels.matrices import Signs, Values, pack_signs
 from qckm.sketch import SketchOperator
 
 # float32 has 24 bits, a contribution at most 16; sums are made in float64 where it matters.

@@ -8,7 +8,7 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.decoding.model.loops import Descent, Misfit, Rules, Waves
-from qckm.kernels.calling import Struct, call, fields, floats
+from qckm.kernels.library import Struct, call, fields, floats
 
 
 class _Waves(Struct):

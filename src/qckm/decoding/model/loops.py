@@ -16,7 +16,6 @@ from typing import NamedTuple, Protocol
 
 from qckm.common.arrays import Floats
 from qckm.kernels import library
-from qckm.kernels.sketcher import warn_of_slow_kernels
 
 # How many harmonics are seen, by the step from one to the next: those up to the seventh of signatures without even ones
 # (the usual ones), of which little is left beyond it at the usual frequencies. Of saw-teeth, whose harmonics fall as
@@ -117,10 +116,9 @@ class Loops(Protocol):
 
 def loops() -> Loops:
     """Return the fastest there are."""
-    if library.load() is None:
+    if library.load_or_warn() is None:
         from qckm.decoding.model import numpy_loops
 
-        warn_of_slow_kernels()
         return numpy_loops
     from qckm.decoding.model import c_loops
 
