@@ -47,7 +47,7 @@ def outcome(table):
     """Names and rows of a CSV, or the words with which it is refused."""
     try:
         opened = table()
-        names = [column.name for column in opened.columns()]
+        names = [column.name for column in opened.columns]
         parts = [rows for rows, _ in opened.read(Selection(tuple(names)), 0, 5)]
     except SourceError as error:
         return str(error)
@@ -373,7 +373,7 @@ def test_10_the_first_row_tells_numbers_from_text_for_files_and_pipes_alike(tmp_
         (b"a,b\n,NA\n", [True, True]),
     ):
         table = both(text, tmp_path / "t.csv")[0]
-        assert [column.numeric for column in table.columns()] == numeric
+        assert [column.numeric for column in table.columns] == numeric
 
 
 def test_19_a_cell_of_a_megabyte_is_read_beside_a_bad_row(tmp_path):

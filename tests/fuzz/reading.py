@@ -88,7 +88,7 @@ def outcome_of(open_table: Callable[[], Table]) -> tuple[Table | None, list[str]
     """Return a table, the names of its columns and its rows, or the words it is refused with."""
     try:
         table = open_table()
-        names = [column.name for column in table.columns()]
+        names = [column.name for column in table.columns]
         parts = [rows for rows, _ in table.read(Selection(tuple(names)), 0, 7)]
         with np.errstate(invalid="ignore"):
             return table, names, np.concatenate([np.empty((0, len(names))), *parts]), ""

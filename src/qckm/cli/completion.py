@@ -64,7 +64,7 @@ def _columns_of(path: str, numeric: bool) -> list[str]:
     from qckm.sources.opening import tables_of
 
     try:
-        held = tables_of(path)[0].columns()
+        held = tables_of(path)[0].columns
     except Exception:  # of a file that cannot be read nobody proposes anything
         return []
     return [column.name for column in held if column.numeric or not numeric]

@@ -74,7 +74,7 @@ class Looked(Source):
     @classmethod
     def at(cls, source: Source, on_bad: OnBad) -> Self:
         """Look at the batches of a source."""
-        return cls(**{one.name: getattr(source, one.name) for one in fields(source)}, on_bad=on_bad)
+        return cls(**{one.name: getattr(source, one.name) for one in fields(source) if one.init}, on_bad=on_bad)
 
     def _read(self, begin: Position, batch_bytes: int = BATCH_BYTES) -> Iterator[Batch]:
         for batch in super()._read(begin, batch_bytes):

@@ -30,7 +30,7 @@ def nearest(rows: Rows, centers: Floats, n_jobs: int | None = None) -> tuple[npt
             part = slice(task * _CHUNK, (task + 1) * _CHUNK)
             # A row that is not finite is at no finite distance from anything.
             if not _assign(rows[part], compared, labels[part], squares[part]):
-                require_finite(rows[part], rows[part].min(axis=0), rows[part].max(axis=0), part.start)
+                require_finite(rows[part], part.start)
 
     n_tasks = -(-len(rows) // _CHUNK)
     share(work, n_tasks, count_threads(n_jobs) if n_tasks > 1 else 1)
@@ -46,7 +46,7 @@ def distances(rows: Rows, centers: Floats, origin: Floats, units: Floats) -> Flo
     norms = (moved**2).sum(axis=1)
     for start in range(0, len(rows), _BLOCK):
         block = rows[start : start + _BLOCK]
-        require_finite(block, block.min(axis=0), block.max(axis=0), start)
+        require_finite(block, start)
         counted = (block.astype(np.float64) - origin) / units
         squares = (counted**2).sum(axis=1)[:, np.newaxis] - 2 * counted @ moved.T + norms
         out[start : start + _BLOCK] = np.sqrt(np.maximum(squares, 0))

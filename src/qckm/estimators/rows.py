@@ -83,7 +83,7 @@ class ArrayRows:
         if not found.total:
             for start in range(0, len(self.rows), _BLOCK):
                 block = self.rows[start : start + _BLOCK]
-                require_finite(block, block.min(axis=0), block.max(axis=0), start)
+                require_finite(block, start)
         return found
 
 

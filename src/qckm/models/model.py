@@ -16,7 +16,7 @@ from qckm.common.arrays import Floats, Rows
 from qckm.errors import FileError
 from qckm.models.gaussian_density import GaussianDensity
 from qckm.sketch import SketchOperator
-from qckm.sources.rows import as_rows, require_names, with_columns
+from qckm.sources.rows import chosen_rows
 
 if TYPE_CHECKING:
     from sklearn.cluster import KMeans
@@ -138,9 +138,7 @@ class Model:
 
     def _rows(self, X: object) -> Rows:
         """Return rows (rows, n) of the model's columns: of a frame those of its names, in its order."""
-        chosen = with_columns(X, None, self.feature_names)
-        require_names(chosen, self.feature_names)
-        return as_rows(chosen, self.centers.shape[1])
+        return chosen_rows(X, self.feature_names, self.centers.shape[1])
 
     def to_sklearn(self) -> KMeans | GaussianMixture:
         """Return a fitted scikit-learn `KMeans` with these centroids, e.g. for ONNX by skl2onnx.

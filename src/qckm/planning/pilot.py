@@ -104,7 +104,7 @@ def pilot_of(X: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None) -> Pil
     """Return the pilot that rows X: (rows, n) and their weights are; refuse what k-means cannot add up."""
     counts = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, np.float64)
     rows = np.asarray(X, np.float64)
-    require_finite(rows, rows.min(axis=0), rows.max(axis=0))
+    require_finite(rows)
     largest = np.abs(rows).max()
     if largest and not _SMALLEST <= largest <= 1 / _SMALLEST:
         raise QckmError(

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
 from qckm import export
-from qckm.common.arrays import Rows, Weights
+from qckm.common.arrays import Int64s, Rows, Weights
 from qckm.common.atomic import write_atomically
 from qckm.common.text import facts_as_html
 from qckm.errors import MergeError, OperatorError, QckmError, RowsError, SketchError, SourceError
@@ -29,18 +29,7 @@ from qckm.sketch.column_sums import ColumnSums, add_known, know_different, subtr
 from qckm.sketch.ledger import Ledger
 from qckm.sketch.parts import NO_PARTS, Parts
 from qckm.sketch.sums import Sums
-from qckm.sources.rows import (
-    OnBad,
-    as_rows,
-    as_weights,
-    engine_of,
-    is_whole,
-    open_held,
-    raise_not_finite,
-    require_names,
-    require_on_bad,
-    with_columns,
-)
+from qckm.sources.rows import OnBad, as_weights, chosen_rows, engine_of, open_held, raise_not_finite
 from qckm.sources.source import BATCH_BYTES, Batch, Source, is_read_in_batches, prefetch
 
 if TYPE_CHECKING:
@@ -383,7 +372,8 @@ class SketchOperator(ConstructedOperator):
         -------
         Sketch
         """
-        require_on_bad(on_bad)
+        if on_bad not in ("error", "skip"):
+            raise RowsError(f"Expected on_bad 'error' or 'skip', got {on_bad!r}.")
         if part is not None:
             return self.sketch(X, sample_weight, n_jobs, device, None, columns, on_bad).as_part(part)
         gpu = current_gpu() if device is None else parse_device(device)
@@ -399,11 +389,9 @@ class SketchOperator(ConstructedOperator):
                     "batches count once each."
                 )
             return self._sketch_source(self._opened(X, columns), on_bad, n_jobs, device)
-        X = with_columns(X, columns, self.feature_names)
-        require_names(X, self.feature_names)
-        rows = as_rows(X, self.n_features)
+        rows = chosen_rows(X, self.feature_names, self.n_features, columns)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
-        if is_whole(weights):
+        if _is_whole(weights):
             sketcher = self.sketcher if gpu is None else self.sketcher_on(gpu)
             found = sketcher.sum(rows, weights, as_jobs(n_jobs))
         else:
@@ -456,9 +444,7 @@ class SketchOperator(ConstructedOperator):
         if is_on_gpu(X):
             there: npt.NDArray[np.uint8] = open_held(X).encode(self)
             return there
-        X = with_columns(X, None, self.feature_names)
-        require_names(X, self.feature_names)
-        rows = as_rows(X, self.n_features)
+        rows = chosen_rows(X, self.feature_names, self.n_features)
         bits = np.empty((len(rows), -(-self.n_measurements // 8)), np.uint8)
         bad_row = self.sketcher.encode(rows, bits, as_jobs(n_jobs))
         if bad_row is not None:
@@ -569,6 +555,11 @@ def sketch_batch(
     except RowsError:
         batch.require_finite()
         raise
+
+
+def _is_whole(weights: Weights | None) -> TypeGuard[Int64s | None]:
+    """Whether all weights are whole numbers, or there are none: sums are exact then."""
+    return weights is None or weights.dtype == np.int64
 
 
 def require_columns(operator: SketchOperator, source: Source) -> None:

@@ -25,7 +25,7 @@ from qckm.sources.arrow_sizes import (
     require_modest,
 )
 from qckm.sources.raw import Peekable
-from qckm.sources.table import Chunk, Column, Kept, Selection, Span, Table, evenly, reading
+from qckm.sources.table import Chunk, Kept, Selection, Span, Table, evenly, reading
 
 _EXPECTED = "expected Arrow data"
 # A batch of more than so many batches of ours is read in parts, where it can be.
@@ -45,15 +45,11 @@ class BatchesTable(Table):
         self.label, self.once, self._open, self._expected = label, once, open_batches, expected
         # Opened for its schema, and read from there: some connections allow one open result at a time.
         self._waiting = self._opened()
-        self._columns = columns_of(self._waiting[0])
+        self.columns = columns_of(self._waiting[0])
 
     def _opened(self) -> Any:
         with reading(self.label, self._expected):
             return self._open()
-
-    def columns(self) -> list[Column]:
-        """List the columns."""
-        return self._columns
 
     def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
         """Yield rows; those before `first_row` are read and dropped."""
@@ -77,11 +73,7 @@ class ArrowFileTable(Table):
             self._batches = self._check(file)
             self._read = range(len(self._batches))
             with pa.OSFile(path) as again:
-                self._columns = columns_of(pa.ipc.open_file(again).schema)
-
-    def columns(self) -> list[Column]:
-        """List the columns."""
-        return self._columns
+                self.columns = columns_of(pa.ipc.open_file(again).schema)
 
     def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
         """Yield rows; those before `first_row` are read and dropped."""
@@ -125,7 +117,7 @@ class ArrowFileTable(Table):
 
     def _options(self, names: Sequence[str]) -> pa.ipc.IpcReadOptions:
         """Return what has these columns read, and no others; of several of one name, the first."""
-        places = {column.name: place for place, column in reversed(list(enumerate(self._columns)))}
+        places = {column.name: place for place, column in reversed(list(enumerate(self.columns)))}
         return pa.ipc.IpcReadOptions(included_fields=[places[name] for name in names])
 
     def _parts(

@@ -36,7 +36,7 @@ class KeptColumns:
                 f"{source.tables[0].label}: expected a file, as columns to keep are read again, got a pipe. Save it."
             )
         self._tables = source.tables
-        self.names: list[str] = resolve(names, [column.name for column in source.tables[0].columns()])
+        self.names: list[str] = resolve(names, [column.name for column in source.tables[0].columns])
         if len(set(self.names)) != len(self.names):
             raise SourceError(f"Expected each column to keep once, got {', '.join(self.names)}.")
         for table in self._tables:

@@ -27,14 +27,18 @@ _MOST_UNPACKED = 1 << 28
 _EXPECTED = "expected a 2-D array of numbers in NumPy's format"
 
 
+# Rows of an array can be read anywhere; this many together are a block of the pilot.
+BLOCK_ROWS = 4096
+
+
 @dataclass(frozen=True)
 class Layout:
     """What an array's header says, and where its values begin."""
 
-    shape: tuple[int, int]
+    shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    by_column: bool
-    start: int
+    by_column: bool = False
+    start: int = 0
 
     @property
     def row_bytes(self) -> int:
@@ -43,43 +47,58 @@ class Layout:
 
 
 class NumpyTable(Table):
-    """An array in a file, of which a subclass reads some rows."""
+    """A 2-D array in a file or in memory, of which a subclass reads some rows. Its columns are called by number."""
 
     named = False
 
-    def __init__(self, path: str, layout: Layout) -> None:
-        self.label = self.path = path
-        self._layout = layout
-        self.n_rows, self.n_bytes = layout.shape[0], os.path.getsize(path)
-
-    def columns(self) -> list[Column]:
-        """List the columns by number, "0" first."""
-        return [Column(str(number), True, str(self._layout.dtype)) for number in range(self._layout.shape[1])]
+    def __init__(self, layout: Layout, path: str | None = None) -> None:
+        rows, width = layout.shape
+        self.label, self.path, self._layout = path or "array", path, layout
+        self.columns = [Column(str(number), True, str(layout.dtype)) for number in range(width)]
+        self.n_rows, self.n_bytes = rows, os.path.getsize(path) if path else rows * layout.row_bytes
 
     def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
         """Yield rows, as floats."""
         places = [int(name) for name in selection.names]
-        layout, total = self._layout, max(1, self._layout.shape[0])
-        dtype = selection.dtype_of(layout.dtype.itemsize <= 4 and layout.dtype.kind == "f")
-        everything = places == list(range(layout.shape[1]))
+        (total, width), kept = self._layout.shape, self._layout.dtype
+        dtype = selection.dtype_of(kept.itemsize <= 4 and kept.kind == "f")
+        # Of what somebody else holds, copies: a map of a file is read here, in the reading thread.
+        convert: Any = np.array if self.path is None else np.asarray
         row = first_row
         for rows in self.rows(first_row, batch_rows):
             row += len(rows)
             with np.errstate(over="ignore", invalid="ignore"):  # what is too large for float32 is a bad row
-                chosen = np.asarray(as_rows(rows if everything else rows[:, places]), dtype)
+                chosen = convert(as_rows(rows if places == [*range(width)] else rows[:, places]), dtype)
             yield chosen, row * (self.n_bytes or 0) // total
 
     @abstractmethod
     def rows(self, first_row: int, batch_rows: int) -> Iterator[Rows]:
-        """Yield all columns of the rows from `first_row` on, as the file has them."""
+        """Yield all columns of the rows from `first_row` on, as the array has them."""
 
     def blocks(self) -> list[tuple[int, int]]:
         """List blocks of a few thousand rows."""
-        return blocks_of_rows(self._layout.shape[0])
+        total = self._layout.shape[0]
+        return [(start, min(BLOCK_ROWS, total - start)) for start in range(0, total, BLOCK_ROWS)]
 
     def _require_whole(self, got: int, wanted: int) -> None:
         if got != wanted:
             raise SourceError(f"{self.label}: expected {wanted} bytes of rows, got {got}: the file is cut short.")
+
+
+class ArrayTable(NumpyTable):
+    """Rows (rows, n) in memory: the caller's, perhaps a map of a file, which must not be cut short meanwhile.
+
+    Or those of a .npz file that had to be unpacked as a whole, as its columns come one after the other.
+    """
+
+    def __init__(self, array: Rows, path: str | None = None) -> None:
+        super().__init__(Layout(array.shape, array.dtype), path)
+        self._array = array
+
+    def rows(self, first_row: int, batch_rows: int) -> Iterator[Rows]:
+        """Yield rows."""
+        for start in range(first_row, len(self._array), batch_rows):
+            yield self._array[start : start + batch_rows]
 
 
 class NpyTable(NumpyTable):
@@ -89,7 +108,7 @@ class NpyTable(NumpyTable):
         """Yield rows, each batch by one read; where columns are one after the other, by one per column."""
         layout = self._layout
         total, width = layout.shape
-        with open(self.place, "rb", buffering=0) as file:
+        with open(self.place, "rb") as file:
             for first in range(first_row, total, batch_rows):
                 height = min(batch_rows, total - first)
                 if layout.by_column:
@@ -102,15 +121,9 @@ class NpyTable(NumpyTable):
                     self._fill(file, out, first * layout.row_bytes)
                     yield out
 
-    def _fill(self, file: io.RawIOBase | io.BufferedReader, out: Rows, start: int) -> None:
+    def _fill(self, file: io.BufferedReader, out: Rows, start: int) -> None:
         file.seek(self._layout.start + start)
-        into, got = out.reshape(-1).view(np.uint8).data, 0
-        while got < len(into):
-            more = file.readinto(into[got:])
-            if not more:
-                break
-            got += more
-        self._require_whole(got, len(into))
+        self._require_whole(file.readinto(out.reshape(-1).view(np.uint8).data), out.nbytes)
 
 
 class NpzTable(NumpyTable):
@@ -119,8 +132,8 @@ class NpzTable(NumpyTable):
     Where a reading ended the next one goes on, if it begins further on: a pilot of rows in order costs one pass.
     """
 
-    def __init__(self, path: str, layout: Layout, member: str) -> None:
-        super().__init__(path, layout)
+    def __init__(self, layout: Layout, path: str, member: str) -> None:
+        super().__init__(layout, path)
         self._member = member
         self._left: list[tuple[contextlib.ExitStack, IO[bytes], int]] = []
 
@@ -162,19 +175,6 @@ class NpzTable(NumpyTable):
         return np.frombuffer(data, self._layout.dtype).reshape(height, self._layout.shape[1])
 
 
-class UnpackedTable(NumpyTable):
-    """An array of a .npz file that had to be unpacked as a whole: columns after each other."""
-
-    def __init__(self, path: str, layout: Layout, array: Rows) -> None:
-        super().__init__(path, layout)
-        self._array = array
-
-    def rows(self, first_row: int, batch_rows: int) -> Iterator[Rows]:
-        """Yield rows."""
-        for start in range(first_row, len(self._array), batch_rows):
-            yield self._array[start : start + batch_rows]
-
-
 def open_numpy(path: str) -> NumpyTable:
     """Open a .npy file, or the only array of a .npz file."""
     with reading(path, _EXPECTED), open(path, "rb") as file:
@@ -182,7 +182,7 @@ def open_numpy(path: str) -> NumpyTable:
             return _open_npz(path)
         file.seek(0)
         layout = _layout(file, path, os.path.getsize(path))
-        return NpyTable(path, layout)
+        return NpyTable(layout, path)
 
 
 def _open_npz(path: str) -> NumpyTable:
@@ -201,16 +201,14 @@ def _open_npz(path: str) -> NumpyTable:
         with archive.open(member) as file:
             layout = _layout(file, path, member.file_size)
             if not layout.by_column:
-                return NpzTable(path, layout, member.filename)
+                return NpzTable(layout, path, member.filename)
             size = layout.shape[0] * layout.row_bytes
             if size > _MOST_UNPACKED:
                 raise SourceError(
                     f"{path}: expected rows one after the other, got columns, {size} bytes, which cannot be unpacked "
                     "in parts. Save them with numpy.save, or numpy.ascontiguousarray(rows) with numpy.savez."
                 )
-            data = file.read(size)
-            array = np.frombuffer(data, layout.dtype).reshape(layout.shape, order="F")
-            return UnpackedTable(path, layout, array)
+            return ArrayTable(np.frombuffer(file.read(size), layout.dtype).reshape(layout.shape, order="F"), path)
 
 
 def _layout(file: IO[bytes], path: str, size: int) -> Layout:
@@ -236,46 +234,6 @@ def _layout(file: IO[bytes], path: str, size: int) -> Layout:
             f"{size - start} bytes in all."
         )
     return Layout((rows, width), dtype, by_column, start)
-
-
-# Rows of an array can be read anywhere; this many together are a block of the pilot.
-BLOCK_ROWS = 4096
-
-
-class ArrayTable(Table):
-    """A 2-D array (rows, n) in memory, or the caller's own map of a file, which must not be cut short meanwhile."""
-
-    named = False
-    label = "array"
-
-    def __init__(self, array: object) -> None:
-        self._rows = as_rows(array)
-        self.n_rows, self.n_bytes = len(self._rows), self._rows.nbytes
-
-    def columns(self) -> list[Column]:
-        """List the columns by number, "0" first."""
-        return [Column(str(number), True, str(self._rows.dtype)) for number in range(self._rows.shape[1])]
-
-    def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
-        """Yield copies: a map of a file is read here, in the reading thread."""
-        places = [int(name) for name in selection.names]
-        dtype = selection.dtype_of(self._rows.dtype.itemsize <= 4 and self._rows.dtype.kind == "f")
-        everything = places == list(range(self._rows.shape[1]))
-        total = max(1, len(self._rows))
-        for start in range(first_row, len(self._rows), batch_rows):
-            part = self._rows[start : start + batch_rows]
-            with np.errstate(over="ignore", invalid="ignore"):  # what is too large for float32 is a bad row
-                rows = np.array(part if everything else part[:, places], dtype)
-            yield rows, (start + len(rows)) * (self.n_bytes or 0) // total
-
-    def blocks(self) -> list[tuple[int, int]]:
-        """List blocks of a few thousand rows."""
-        return blocks_of_rows(len(self._rows))
-
-
-def blocks_of_rows(total: int) -> list[tuple[int, int]]:
-    """List (first row, rows) of blocks of an array of so many rows."""
-    return [(start, min(BLOCK_ROWS, total - start)) for start in range(0, total, BLOCK_ROWS)]
 
 
 def from_dlpack(tensor: Any) -> Rows:

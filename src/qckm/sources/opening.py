@@ -14,7 +14,8 @@ from qckm.common import foreign_files
 from qckm.common.text import is_url, public_name
 from qckm.errors import QckmError, SourceError
 from qckm.sources.raw import COMPRESSIONS, ENDINGS, SNIFF, Peekable, decompressed, is_data, open_file, open_stdin
-from qckm.sources.source import Source, Stamp
+from qckm.sources.rows import as_rows
+from qckm.sources.source import Source
 from qckm.sources.table import AllBut, Table, reading, select
 from qckm.sources.text import UNKNOWN, TextFormat
 
@@ -109,8 +110,7 @@ def open_source(
         raise SourceError("Expected a pipe alone, such as standard input, got other data beside it.")
     _require_each_once([table.place for table in tables if table.path is not None and not table.copied])
     _require_each_once([one for one in parts if isinstance(one, str) and is_url(one)])
-    stamps = tuple(Stamp.of(table.path) for table in tables if table.path is not None)
-    return Source(tuple(tables), select(tables, columns, usual, dtype), stamps)
+    return Source(tuple(tables), select(tables, columns, usual, dtype))
 
 
 def tables_of(path: str) -> list[Table]:
@@ -135,7 +135,7 @@ def _open(data: object, text: TextFormat) -> list[Table]:
                 return [ipc.open_frame(data)]
             if hasattr(data, "__dlpack__"):
                 data = npy.from_dlpack(data)
-        return [npy.ArrayTable(data)]
+        return [npy.ArrayTable(as_rows(data))]
 
 
 def paths_of(path: str) -> list[str]:

@@ -28,31 +28,25 @@ class ParquetTable(Table):
         self.n_bytes = os.path.getsize(path)
         with reading(path, "expected a Parquet file"), pq.ParquetFile(path, pre_buffer=False) as file:
             metadata = file.metadata
-            self._columns = columns_of(file.schema_arrow)
+            held = columns_of(file.schema_arrow)
             self._groups = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-        self._keys = partition_keys(path)
+        self._keys, self._held = partition_keys(path), {column.name for column in held}
+        self.columns = held + [Column(name, False, PATH_KEY) for name in self._keys if name not in self._held]
         self.n_rows = sum(self._groups)
         if not all(0 <= rows <= _MOST_ROWS for rows in self._groups):
             raise SourceError(f"{path}: expected numbers of rows, got {min(self._groups)} to {max(self._groups)}.")
 
-    def columns(self) -> list[Column]:
-        """List the columns of the file, then those of the path."""
-        held = {column.name for column in self._columns}
-        keys = [Column(name, False, PATH_KEY) for name in self._keys if name not in held]
-        return self._columns + keys
-
     def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
         """Yield rows; the row groups before `first_row` are not touched."""
-        held = {column.name for column in self._columns}
-        names = [name for name in selection.names if name in held]
-        constants = {name: self._key(name) for name in selection.names if name not in held}
+        names = [name for name in selection.names if name in self._held]
+        constants = {name: self._key(name) for name in selection.names if name not in self._held}
         total = max(1, self.n_rows or 0)
         for batch, row in self._batches(names, first_row, batch_rows):
             yield rows_of(batch, selection, constants), row * (self.n_bytes or 0) // total
 
     def keep(self, names: Sequence[str]) -> Kept:
         """Return columns of any kind as they are; the keys of the path as text."""
-        held = [name for name in names if any(column.name == name for column in self._columns)]
+        held = [name for name in names if name in self._held]
         with reading(self.label, "expected a Parquet file"), pq.ParquetFile(self.place, pre_buffer=False) as file:
             kinds = {name: file.schema_arrow.field(name).type for name in held}
         schema = pa.schema([pa.field(name, plain_type(kinds.get(name, pa.string()))) for name in names])

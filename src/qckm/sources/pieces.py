@@ -15,7 +15,7 @@ from qckm.common.text import is_url, public_name
 from qckm.errors import SourceError
 from qckm.sources.opening import open_table
 from qckm.sources.remote import fetched, list_files
-from qckm.sources.source import Source, Stamp
+from qckm.sources.source import Source
 from qckm.sources.table import Selection, Span, Table, require_held
 from qckm.sources.text import TextFormat
 
@@ -86,9 +86,8 @@ def reading_piece(piece: Piece, selection: Selection, text: TextFormat) -> Itera
                 "nobody writes to it."
             )
         require_held(table, selection.names)
-        stamp = Stamp.of(place)
+        source = Source((table,), selection)
         if piece.span is not None:
             table.narrow(piece.span)
-        source = Source((table,), selection, (stamp,))
         yield source
         source.require_unchanged()

@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NoReturn, TypeGuard
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
-from qckm.common.arrays import Floats, Int64s, Rows, Weights
+from qckm.common.arrays import Rows, Weights
 from qckm.errors import RowsError, SourceError
 from qckm.kernels.sketcher import is_on_gpu
 from qckm.sources.table import resolve
@@ -61,6 +61,15 @@ def as_rows(X: object, n_features: int | None = None) -> Rows:
             with contextlib.suppress(TypeError, ValueError):
                 rows = X.to_numpy(dtype=np.float64, na_value=np.nan)
     return _as_numbers(rows)
+
+
+def chosen_rows(
+    X: object, names: tuple[str, ...] | None, n_features: int, columns: Sequence[Any] | None = None
+) -> Rows:
+    """Return rows (rows, n) of a frame's or an array's columns: those asked for, else those of an operator or model."""
+    X = with_columns(X, columns, names)
+    require_names(X, names)
+    return as_rows(X, n_features)
 
 
 def unmasked(array: Rows) -> Rows:
@@ -131,12 +140,10 @@ def _as_numbers(rows: Rows) -> Rows:
     raise RowsError(f"Expected real numbers, got an array of type {rows.dtype}.")
 
 
-def require_finite(rows: Rows, lower: Floats, upper: Floats, first_row: int = 0) -> None:
-    """Raise an error that names the first NaN or infinity; `lower` and `upper` are the columns' least and greatest.
-
-    A NaN makes a column's minimum NaN and an infinity stays one, so the rows are only searched when there is one.
-    """
-    if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+def require_finite(rows: Rows, first_row: int = 0) -> None:
+    """Raise an error that names the first NaN or infinity; there must be rows, the first of which is `first_row`."""
+    # A NaN makes a column's minimum NaN and an infinity stays one: the rows are only searched when there is one.
+    if not (np.isfinite(rows.min(axis=0)).all() and np.isfinite(rows.max(axis=0)).all()):
         raise_not_finite(rows, first_row)
 
 
@@ -150,27 +157,11 @@ def raise_not_finite(rows: Rows, first_row: int = 0) -> NoReturn:
     )
 
 
-def require_on_bad(on_bad: object) -> None:
-    """Refuse what nobody knows to do with bad rows."""
-    if on_bad not in ("error", "skip"):
-        raise RowsError(f"Expected on_bad 'error' or 'skip', got {on_bad!r}.")
-
-
-def require_no_mask(sample_weight: Any) -> None:
-    """Refuse weights of which some are masked: a missing weight is neither 0 nor what lies under the mask."""
-    if np.ma.is_masked(sample_weight):
-        row = int(np.argmax(np.ma.getmaskarray(sample_weight).ravel()))
-        raise RowsError(f"Expected a sample_weight for each row, got a masked one in row {row}.")
-
-
-def is_whole(weights: Weights | None) -> TypeGuard[Int64s | None]:
-    """Whether all weights are whole numbers, or there are none: sums are exact then."""
-    return weights is None or weights.dtype == np.int64
-
-
 def as_weights(sample_weight: object, n_rows: int) -> Weights:
     """Return weights (rows,): int64 where all are whole numbers, so that sums stay exact, float64 otherwise."""
-    require_no_mask(sample_weight)
+    if np.ma.is_masked(sample_weight):  # neither 0 nor what lies under the mask
+        row = int(np.argmax(np.ma.getmaskarray(np.ma.asarray(sample_weight)).ravel()))
+        raise RowsError(f"Expected a sample_weight for each row, got a masked one in row {row}.")
     try:
         weights = np.asarray(sample_weight)
     except (ValueError, TypeError) as error:  # ragged lists

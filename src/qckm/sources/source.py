@@ -90,14 +90,17 @@ class Source:
     ----------
     tables : sequence of Table
     selection : Selection
-    stamps : tuple of Stamp
-        Of the tables that are files, in order, as they were when opened.
     """
 
     tables: Sequence[Table]
     selection: Selection
-    stamps: tuple[Stamp, ...]
+    stamps: tuple[Stamp, ...] = field(init=False)
     _ahead: _Ahead = field(default_factory=lambda: _Ahead())
+
+    def __post_init__(self) -> None:
+        # Of the tables that are files, in order, as they are now.
+        stamps = tuple(Stamp.of(table.path) for table in self.tables if table.path is not None)
+        object.__setattr__(self, "stamps", stamps)
 
     @property
     def n_features(self) -> int:

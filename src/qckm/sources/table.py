@@ -63,6 +63,7 @@ class Table(ABC):
     """One file, frame or array of rows."""
 
     label: str  # what errors call it
+    columns: list[Column]
     path: str | None = None  # where it lies, if it is a file
     copied: bool = False  # whether it lies elsewhere, and the path is that of a copy
     named: bool = True  # whether its columns have names; else they are called "0", "1", …
@@ -83,10 +84,6 @@ class Table(ABC):
         """The path of a table that is a file."""
         assert self.path is not None
         return self.path
-
-    @abstractmethod
-    def columns(self) -> list[Column]:
-        """List the columns."""
 
     @abstractmethod
     def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
@@ -188,17 +185,16 @@ def select(
     """
     first = tables[0]
     left_out: tuple[str, ...] = ()
-    found = first.columns()
     if columns is not None and not isinstance(columns, AllBut):
-        names = resolve(columns, [column.name for column in found])
+        names = resolve(columns, [column.name for column in first.columns])
     elif usual is not None and first.named and columns is None:
         names = list(usual)
     else:
-        out = resolve(columns or (), [column.name for column in found])
+        out = resolve(columns or (), [column.name for column in first.columns])
         require_names(first, out)
-        usable = [c for c in found if c.kind != PATH_KEY and not c.index and c.name not in out]
+        usable = [c for c in first.columns if c.kind != PATH_KEY and not c.index and c.name not in out]
         names = [column.name for column in usable]
-        left_out = tuple(column.name for column in found if column.index)
+        left_out = tuple(column.name for column in first.columns if column.index)
         _require_numeric(first, usable)
     if len(set(names)) != len(names):
         raise SourceError(f"{first.label}: expected each column once, got {_listed(names)}.")
@@ -245,7 +241,7 @@ def require_held(table: Table, names: Sequence[Any]) -> None:
 def require_names(table: Table, names: Sequence[Any]) -> dict[Any, list[Column]]:
     """Refuse a table without the columns, or with one of them twice; return its columns by name."""
     held: dict[Any, list[Column]] = {}
-    for column in table.columns():
+    for column in table.columns:
         held.setdefault(column.name, []).append(column)
     missing = [name for name in names if name not in held]
     if missing:

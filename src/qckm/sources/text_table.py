@@ -46,7 +46,7 @@ class TextTable(Table):
         self._within: Span | None = None  # the bytes to read, from the beginning of a line to that of another
         file, stream = self._opened()
         try:
-            self._columns = self._look(stream)
+            self.columns = self._look(stream)
         except BaseException:
             stream.close()
             raise
@@ -77,10 +77,6 @@ class TextTable(Table):
             return (part := Peekable(_Within(file, *self._within))), part
         plain = decompressed(file, self.label)
         return file, plain if self._comment is None else without_comments(plain, self._comment)
-
-    def columns(self) -> list[Column]:
-        """List the columns."""
-        return self._columns
 
     def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
         """Yield rows; those before `first_row` are read and dropped."""
