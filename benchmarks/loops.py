@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from qckm.clustering import weighted_kmeans
-from qckm.clustering.nearest import nearest
+from qckm.clustering import centroids
+from qckm.clustering.centroids import nearest
 from qckm.decoding.model import c_loops
 from qckm.decoding.model.loops import Rules, Waves
 from qckm.kernels import library
@@ -64,10 +64,10 @@ def _cases() -> dict[str, Case]:
         "fit": lambda: c_loops.fit(waves, (10, 0, 10), widths, 0.1, start, *box, Rules(15, 15, 0.0)),
         "climb": lambda: c_loops.ascend(waves, many, waves.z, np.exp(-waves.halves), 0.3, 3, box[0][:10], box[1][:10]),
         "match": lambda: c_loops.match(tone, points[0], box[0][:10], box[1][:10], Rules(30, 30, 0.0)),
-        "k-means++, n = 10, K = 10": lambda: weighted_kmeans.plus_plus(rows, heavy, 10, 4, uniforms),
-        "k-means++, n = 2, K = 100": lambda: weighted_kmeans.plus_plus(flat, heavy, 100, 6, uniforms),
-        "Lloyd, n = 10, K = 10": lambda: weighted_kmeans.lloyd(rows, heavy, rows[:10], 0.0, 12),
-        "Lloyd, n = 2, K = 100": lambda: weighted_kmeans.lloyd(flat, heavy, flat[:100], 0.0, 12),
+        "k-means++, n = 10, K = 10": lambda: centroids.plus_plus(rows, heavy, 10, 4, uniforms),
+        "k-means++, n = 2, K = 100": lambda: centroids.plus_plus(flat, heavy, 100, 6, uniforms),
+        "Lloyd, n = 10, K = 10": lambda: centroids.lloyd(rows, heavy, rows[:10], 0.0, 12),
+        "Lloyd, n = 2, K = 100": lambda: centroids.lloyd(flat, heavy, flat[:100], 0.0, 12),
         "nearest, n = 10, K = 10": lambda: nearest(rows, rows[:10], 1),
     }
 

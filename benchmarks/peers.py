@@ -20,7 +20,7 @@ from sklearn.cluster import KMeans
 from benchmarks.cli_throughput import make
 from benchmarks.launch import launch
 from benchmarks.machine import describe
-from qckm.clustering.nearest import nearest
+from qckm.clustering.centroids import nearest
 
 RESULTS = Path(__file__).parent / "results"
 K = 10

@@ -24,7 +24,7 @@ import qckm
 from paper.arguments import existing, positive
 from paper.published_scale import published_scale
 from paper.runner import RESULTS, Table, run
-from qckm.clustering.nearest import nearest
+from qckm.clustering.centroids import nearest
 
 HEADER = ["experiment", "signature", "replicate", "sse_over_N", "ari", "objective"]
 K, M, REPLICATES = 10, 1000, 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.cluster import KMeans
 
-from qckm.clustering.nearest import nearest
+from qckm.clustering.centroids import nearest
 
 N_ROWS = 10_000
 SUCCESS = 1.2  # times the SSE of the best of five k-means

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qckm.clustering.nearest import _assign, _assign_by_numpy, nearest
+from qckm.clustering.centroids import _assign, _assign_by_numpy, nearest
 from qckm.errors import RowsError
 from qckm.kernels.library import NUMBERS
 

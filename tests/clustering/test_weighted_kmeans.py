@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from qckm.clustering import numpy_kmeans, weighted_kmeans
-from qckm.clustering.weighted_kmeans import ITERATIONS, kmeans
+from qckm.clustering.centroids import (
+    ITERATIONS,
+    kmeans,
+    lloyd,
+    lloyd_by_numpy,
+    plus_plus,
+    plus_plus_by_numpy,
+)
 
 CASES = 24
 
@@ -30,24 +36,24 @@ class Case:
         self.trials = 2 + int(np.log(self.K))
         self.uniforms = rng.random(1 + (self.K - 1) * self.trials)
 
-    def choose(self, steps):
-        return steps.plus_plus(self.rows, self.weights, self.K, self.trials, self.uniforms)
+    def choose(self, plus_plus):
+        return plus_plus(self.rows, self.weights, self.K, self.trials, self.uniforms)
 
-    def run(self, steps, centers, tolerance=1e-4):
-        return steps.lloyd(self.rows, self.weights, centers, tolerance, ITERATIONS)
+    def run(self, lloyd, centers, tolerance=1e-4):
+        return lloyd(self.rows, self.weights, centers, tolerance, ITERATIONS)
 
 
 @pytest.mark.parametrize("seed", range(CASES))
 def test_starts_are_those_of_numpy(core, seed):
     case = Case(seed)
-    np.testing.assert_array_equal(case.choose(weighted_kmeans), case.choose(numpy_kmeans))
+    np.testing.assert_array_equal(case.choose(plus_plus), case.choose(plus_plus_by_numpy))
 
 
 @pytest.mark.parametrize("seed", range(CASES))
 def test_runs_are_those_of_numpy(core, seed):
     case = Case(seed)
     centers = case.rows[case.rng.integers(0, len(case.rows), case.K)]  # some of them twice: clusters without rows
-    ours, twin = case.run(weighted_kmeans, centers), case.run(numpy_kmeans, centers)
+    ours, twin = case.run(lloyd, centers), case.run(lloyd_by_numpy, centers)
     np.testing.assert_allclose(ours.centers, twin.centers, rtol=1e-8, atol=1e-9)
     np.testing.assert_array_equal(ours.labels, twin.labels)
     assert ours.inertia == pytest.approx(twin.inertia, rel=1e-8, abs=1e-12)
@@ -109,7 +115,7 @@ def test_what_is_not_finite_is_refused(bad, rng):
 def test_without_the_library_numpy_clusters():
     code = (
         "import numpy as np\n"
-        "from qckm.clustering.weighted_kmeans import kmeans\n"
+        "from qckm.clustering.centroids import kmeans\n"
         "rng = np.random.default_rng(0)\n"
         "rows = np.repeat(9 * np.eye(3), 50, axis=0) + rng.normal(size=(150, 3))\n"
         "found = kmeans(rows, np.ones(150), 3, 3, rng).centers\n"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm.clustering import weighted_kmeans
+from qckm.clustering import centroids
 from qckm.decoding.model import c_loops
 from qckm.kernels import algebra, library, matrices
 from qckm.kernels.library import REFUSED, RowsAt, Totals
@@ -52,7 +52,7 @@ def structures_in_c():
 
 
 def structures_in_python():
-    modules = (c_loops, weighted_kmeans, matrices, algebra, row_sample)
+    modules = (c_loops, centroids, matrices, algebra, row_sample)
     decoder = [kind for module in modules for kind in vars(module).values() if is_structure(kind)]
     return library.STRUCTURES | {library.c_name(kind): kind for kind in decoder}
 
@@ -172,9 +172,9 @@ def test_candidates_that_have_no_room_are_refused(trials, n_clusters, refused):
     uniforms = np.full(1 + 65, 0.5)
     if refused:
         with pytest.raises(qckm.errors.QckmError, match="a fault of qckm's"):
-            weighted_kmeans.plus_plus(rows, weights, n_clusters, trials, uniforms)
+            centroids.plus_plus(rows, weights, n_clusters, trials, uniforms)
     else:
-        assert len(weighted_kmeans.plus_plus(rows, weights, n_clusters, trials, uniforms)) == n_clusters
+        assert len(centroids.plus_plus(rows, weights, n_clusters, trials, uniforms)) == n_clusters
 
 
 @needs_core

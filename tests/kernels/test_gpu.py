@@ -127,7 +127,7 @@ def test_octaves_are_measured(rows):
 
 
 def test_the_nearest_centroids_are_those_of_the_cpu(rows):
-    from qckm.clustering.nearest import nearest
+    from qckm.clustering.centroids import nearest
     from qckm.kernels.cuda.row_kernels import nearest_on_gpu
 
     centers = np.random.default_rng(2).normal(size=(7, 5))

@@ -9,8 +9,8 @@ import hashlib
 import numpy as np
 import pytest
 
-from qckm.clustering import weighted_kmeans
-from qckm.clustering.nearest import nearest
+from qckm.clustering import centroids
+from qckm.clustering.centroids import nearest
 from qckm.decoding.model import c_loops
 from qckm.decoding.model.loops import Rules, Waves
 from qckm.kernels import algebra
@@ -66,8 +66,8 @@ def fitted(case):
 
 def clustered(case):
     K = min(20, len(case.rows))
-    begun = weighted_kmeans.plus_plus(case.rows, case.heavy, K, 5, case.rng.random(1 + 5 * K))
-    return begun, *weighted_kmeans.lloyd(case.rows, case.heavy, case.rows[begun], 0.0, 50)
+    begun = centroids.plus_plus(case.rows, case.heavy, K, 5, case.rng.random(1 + 5 * K))
+    return begun, *centroids.lloyd(case.rows, case.heavy, case.rows[begun], 0.0, 50)
 
 
 def multiplied(case):

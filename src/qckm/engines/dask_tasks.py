@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from dask.delayed import Delayed, delayed
 
-from qckm.clustering.nearest import distances
+from qckm.clustering.centroids import distances
 from qckm.engines.jobs import Block, Job, loads, merge_parts, run_part
 from qckm.models import read_model
 from qckm.sketch import Sketch

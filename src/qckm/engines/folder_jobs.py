@@ -18,7 +18,7 @@ from qckm.common.arrays import Int64s
 from qckm.engines.jobs import Block, CountingJob
 from qckm.errors import SourceError
 from qckm.models import Model, read_model, to_json
-from qckm.models.labelling import label_batch
+from qckm.models.model import label_batch
 from qckm.sketch import SketchOperator, files, group_tables
 from qckm.sketch.grouping import GroupedSketches
 from qckm.sources.rows import OnBad

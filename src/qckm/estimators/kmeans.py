@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from qckm.clustering.nearest import distances, nearest
+from qckm.clustering.centroids import distances, nearest
 from qckm.common.arrays import Floats, Rows, Weights
 from qckm.decoding.targets.clustering import Clustering
 from qckm.decoding.targets.kmeans import DECODERS, decode_hinted

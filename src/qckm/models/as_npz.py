@@ -6,6 +6,7 @@ What a file says of its sizes is compared with the bytes that are there before a
 from __future__ import annotations
 
 import io
+import math
 import zipfile
 from typing import Any
 
@@ -77,13 +78,6 @@ def _array(data: bytes) -> Array:
     if dtype.hasobject or any(length < 0 for length in shape):
         raise FileError(f"expected arrays of numbers, got {dtype} {shape}")
     rest = data[file.tell() :]
-    if _product(shape) * dtype.itemsize != len(rest):
+    if math.prod(shape) * dtype.itemsize != len(rest):
         raise FileError(f"expected {shape} numbers of type {dtype}, got {len(rest)} bytes")
     return np.frombuffer(rest, dtype).reshape(shape, order="F" if by_columns else "C")
-
-
-def _product(shape: tuple[int, ...]) -> int:
-    size = 1
-    for length in shape:  # Python's integers do not overflow
-        size *= int(length)
-    return size

@@ -7,6 +7,7 @@ other codecs, kilobytes become gigabytes.
 from __future__ import annotations
 
 import io
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +15,9 @@ from qckm.errors import FileError
 from qckm.models.as_csv import OURS, headings
 from qckm.models.as_json import FORMAT, MIXTURE_FORMAT, dump, format_of, notes_of, numbers_of, parse, require_sane
 from qckm.models.model import Model
-from qckm.sources.parquet_sizes import MAGIC, Footer, read_footer, require_modest_pages
+
+if TYPE_CHECKING:
+    from qckm.sources.parquet_sizes import Footer
 
 # By their numbers in parquet.thrift.
 _INT32, _INT64, _FLOAT, _DOUBLE = 1, 2, 4, 5
@@ -55,6 +58,8 @@ def from_parquet(data: bytes) -> Model:
     """Undo `to_parquet`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
+
+    from qckm.sources.parquet_sizes import MAGIC, read_footer, require_modest_pages
 
     if not data.startswith(MAGIC):
         raise FileError("expected a whole Parquet file")

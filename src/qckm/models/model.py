@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from qckm.clustering.nearest import distances, nearest
+from qckm.clustering.centroids import distances, nearest
 from qckm.common import atomic
 from qckm.common.arrays import Floats, Rows
-from qckm.errors import FileError
+from qckm.errors import FileError, RowsError
 from qckm.models.gaussian_density import GaussianDensity
 from qckm.sketch import SketchOperator
 from qckm.sources.rows import chosen_rows
+from qckm.sources.source import Batch
 
 if TYPE_CHECKING:
     from sklearn.cluster import KMeans
@@ -182,6 +183,38 @@ class Model:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model atomically, in the format of the name's ending."""
         atomic.write_atomically(path, writer_for(path)(self))
+
+
+class Labels(NamedTuple):
+    """Of a batch of rows: the nearest centroids, the distances to them (or scores), and which rows have neither."""
+
+    labels: npt.NDArray[np.int32]
+    distances: Floats
+    bad: npt.NDArray[np.bool_]
+
+
+def label_batch(model: Model, batch: Batch, on_bad: str, n_jobs: int | None = None) -> Labels:
+    """Return the labels, the distances, and which rows have neither: bad ones, and those at no finite distance."""
+    good = batch.finite()
+    if on_bad == "error" and not good.all():
+        batch.require_finite()
+    labels, distances = np.zeros(len(good), np.int32), np.full(len(good), np.nan)
+    with np.errstate(over="ignore"):
+        rows = batch.rows if good.all() else batch.rows[good]
+        if model.covariances is None:
+            labels[good], distances[good] = model.nearest(rows, n_jobs)
+        else:
+            labels[good], distances[good] = model.predict(rows), model.score_samples(rows)
+    far = good & ~np.isfinite(distances)
+    if on_bad == "error" and far.any():
+        row = int(far.argmax())
+        column = int(np.abs(batch.rows[row] / model.units).argmax())
+        raise RowsError(
+            f"{batch.label}: expected values up to 1e150, whose squares are float64, got {batch.rows[row, column]:g} "
+            f"in {batch.place(row, column)}. Fix or rescale the data, or skip such rows.",
+            about="bad rows",
+        )
+    return Labels(labels, distances, ~good | far)
 
 
 # By the ending of a name; formats.py, which knows them all, fills it in.

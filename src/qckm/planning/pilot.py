@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qckm.clustering.weighted_kmeans import count_runs, kmeans
+from qckm.clustering.centroids import count_runs, kmeans
 from qckm.common.arrays import Floats
 from qckm.errors import QckmError
 from qckm.kernels.reference import CODE_LIMIT, TURN

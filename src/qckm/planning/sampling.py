@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from qckm.clustering.nearest import nearest
+from qckm.clustering.centroids import nearest
 from qckm.common.arrays import Rows
 from qckm.errors import RowsError
 from qckm.planning.pilot import PILOT_ROWS, Pilot

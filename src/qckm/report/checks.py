@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from qckm.clustering.weighted_kmeans import kmeans
+from qckm.clustering.centroids import kmeans
 from qckm.common.arrays import Floats
 from qckm.common.text import excess_in_words, shortened
 from qckm.decoding.verdict.remarks import POOR_FIT

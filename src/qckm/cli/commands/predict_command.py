@@ -19,8 +19,7 @@ from qckm.cli.summaries import counted
 from qckm.common.arrays import Array, Int64s
 from qckm.common.atomic import write_atomically
 from qckm.errors import SourceError
-from qckm.models import Model
-from qckm.models.labelling import label_batch
+from qckm.models.model import Model, label_batch
 from qckm.sources.kept_columns import KeptColumns
 from qckm.sources.source import prefetch
 

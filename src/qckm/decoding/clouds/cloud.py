@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from qckm.clustering.nearest import nearest
-from qckm.clustering.weighted_kmeans import count_runs, kmeans
+from qckm.clustering.centroids import count_runs, kmeans, nearest
 from qckm.common.arrays import Floats
 from qckm.decoding.clouds.calibration import Solution, solve, solve_for_others
 from qckm.decoding.clouds.known_totals import totals_of

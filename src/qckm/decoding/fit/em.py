@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from qckm.clustering.nearest import nearest
-from qckm.clustering.weighted_kmeans import kmeans
+from qckm.clustering.centroids import kmeans, nearest
 from qckm.common.arrays import Floats
 
 # Starts of EM; the steps that all of them take, on so many points; and how many of them go on.

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qckm.clustering.numpy_kmeans import Run
-from qckm.clustering.weighted_kmeans import kmeans
+from qckm.clustering.centroids import Run, kmeans
 from qckm.common.arrays import Floats
 from qckm.common.random import spawn
 from qckm.decoding.clouds.cloud import Cloud
