@@ -10,7 +10,7 @@ from qckm import errors
 from qckm.operator import signatures
 from qckm.operator.laws import Law
 from qckm.operator.signatures import Signature
-from qckm.sketch import Sketch, SketchOperator, files, sketch_batches
+from qckm.sketch import Sketch, SketchOperator, files, sketch_batches, sketch_source
 from qckm.sketch.files import load
 from qckm.sketch.sketch import register_planner
 from qckm.sources.rows import GPU, register_engines
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from qckm.estimators.pca import CompressivePCA
     from qckm.models import Model, load_model
     from qckm.sketch.grouping import sketch_by
-    from qckm.sketch.runs import sketch_source
     from qckm.sources.opening import open_source
 
 __version__ = "0.1.0"
@@ -91,7 +90,6 @@ _LATE = {
     "load_model": "qckm.models",
     "open_source": "qckm.sources.opening",
     "sketch_by": "qckm.sketch.grouping",
-    "sketch_source": "qckm.sketch.runs",
 }
 # Rooms with public names, imported likewise.
 _ROOMS = ("engines", "plots", "privacy", "sensor")

@@ -22,7 +22,7 @@ from qckm.errors import CheckpointError, FileError
 from qckm.models import FORMAT, Model, read_model, to_csv, to_json, to_npz, to_parquet
 from qckm.sketch import checkpoints
 from qckm.sketch.checkpoints import Checkpoint
-from qckm.sketch.runs import State
+from qckm.sketch.sketch import State
 from qckm.sources.source import Position, Stamp
 
 OPERATOR = qckm.SketchOperator.draw(2, 5, scale=1.0, random_state=0)

@@ -25,7 +25,7 @@ from qckm.common import atomic
 from qckm.errors import BusyError, CheckpointError
 from qckm.models import FORMAT, Model, read_model, to_csv, to_json, to_npz, to_parquet
 from qckm.sketch import checkpoints, files
-from qckm.sketch.runs import State
+from qckm.sketch.sketch import State
 
 SOURCES = Path(qckm.__file__).parent
 WRITERS = {"json": to_json, "csv": to_csv, "parquet": to_parquet, "npz": to_npz}

@@ -14,7 +14,7 @@ from qckm.errors import MergeError, MessageError, PoorFitWarning, PrivacyError, 
 from qckm.privacy import LocalPool, LocalReporter, epsilon_of, pool_reports, release
 from qckm.privacy.local_pool import _Seen
 from qckm.privacy.report import ALL, Report, dumps, loads
-from qckm.sketch.spending import Spent, both, either
+from qckm.sketch.ledger import Spent, both, either
 
 ROWS = np.random.default_rng(0).normal(size=(2000, 2)).clip(-5, 5)
 OP = qckm.SketchOperator.from_ranges([-5, -5], [5, 5], n_clusters=2, n_frequencies=20, octaves=1, random_state=0)

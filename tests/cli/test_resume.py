@@ -13,7 +13,7 @@ import pytest
 import qckm
 from qckm.sketch import checkpoints, files
 from qckm.sketch.checkpoints import Checkpoint
-from qckm.sketch.runs import State
+from qckm.sketch.sketch import State
 from qckm.sources.opening import open_source
 
 WORDS = ["sketch", "part*.npy", "--scale", "2", "--frequencies", "200", "--seed", "1", "--resume"]

@@ -12,7 +12,7 @@ from fuzz import sketch_files
 from fuzz.mutations import mutate_bytes, mutate_json
 from qckm.sketch import checkpoints
 from qckm.sketch.checkpoints import MAGIC, Checkpoint
-from qckm.sketch.runs import State
+from qckm.sketch.sketch import State
 from qckm.sources.source import Position, Stamp
 
 

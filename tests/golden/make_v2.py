@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 from make_v1 import ROWS, operator
 
-from qckm.sketch.ledger import Ledger
-from qckm.sketch.spending import Spent
+from qckm.sketch.ledger import Ledger, Spent
 
 HERE = Path(__file__).parent
 LEDGER = Ledger(

@@ -12,7 +12,7 @@ import qckm
 from qckm.errors import CheckpointError
 from qckm.sketch import checkpoints
 from qckm.sketch.checkpoints import Checkpoint
-from qckm.sketch.runs import State
+from qckm.sketch.sketch import State
 from qckm.sources.source import Position, Stamp
 
 

@@ -11,7 +11,7 @@ from qckm.errors import MergeError, SketchError
 from qckm.kernels.portable import PortableSketcher
 from qckm.kernels.reference import code_rows
 from qckm.sketch import files
-from qckm.sketch.column_sums import ColumnSums
+from qckm.sketch.columns import ColumnSums
 
 
 def operator(n=3, signature="one-bit"):

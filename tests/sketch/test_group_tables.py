@@ -8,7 +8,7 @@ import pytest
 import qckm
 from qckm.errors import FileError, MergeError, SourceError
 from qckm.sketch import files, group_tables
-from qckm.sketch.group_keys import GroupKeys
+from qckm.sketch.grouping import GroupKeys
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_keys_of_many_values_are_numbered_alike(rng, monkeypatch):
     found = [GroupKeys("abc"), GroupKeys("abc")]
     numbers = []
     for keys, most in zip(found, (10**9, 10), strict=True):
-        monkeypatch.setattr("qckm.sketch.group_keys._DENSE", most)
+        monkeypatch.setattr("qckm.sketch.grouping._DENSE", most)
         parts = [keys.number(pa.table(columns).slice(start, 500)) for start in range(0, 3000, 500)]
         numbers.append(np.concatenate(parts))
     dense, sparse = numbers

@@ -6,7 +6,7 @@ import pytest
 import qckm
 from qckm.errors import SourceError
 from qckm.sketch import files
-from qckm.sketch.runs import State, states
+from qckm.sketch.sketch import State, states
 from qckm.sources.opening import open_source
 
 

@@ -28,8 +28,7 @@ from qckm.planning.row_sample import RowSample
 from qckm.planning.sampling import SampledRows
 from qckm.sketch import Sketch, SketchOperator, checkpoints
 from qckm.sketch.checkpoints import Checkpoint
-from qckm.sketch.runs import State, states
-from qckm.sketch.sketch import require_columns
+from qckm.sketch.sketch import State, require_columns, states
 from qckm.sources.rows import OnBad
 from qckm.sources.source import Source
 from qckm.sources.text import UNKNOWN

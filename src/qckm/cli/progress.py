@@ -14,7 +14,7 @@ from typing import Any
 from qckm.cli.console import Console
 from qckm.common.text import format_bytes, format_duration
 from qckm.decoding.watching import Step, watching
-from qckm.sketch.runs import State
+from qckm.sketch.sketch import State
 
 _SECONDS_A_LINE = 5.0
 

@@ -18,7 +18,7 @@ from qckm.collector.windows import OF_CELL, Asked, Cell, show_time
 from qckm.privacy.local import debiased
 from qckm.privacy.release import release
 from qckm.sketch import Sketch, SketchOperator, files
-from qckm.sketch.bounds import unknown
+from qckm.sketch.columns import unknown_bounds
 from qckm.sketch.ledger import Ledger
 
 OF_ROWS = ("device_sums", "part_sums")  # reports are no rows
@@ -56,7 +56,7 @@ def _of_messages(operator: SketchOperator, total: Vector | None) -> Sketch:
     if total is None:
         return operator.empty()
     rows, saturated = total[:2]
-    return Sketch(operator, total[2:], int(rows), int(saturated), unknown(operator.n_features))
+    return Sketch(operator, total[2:], int(rows), int(saturated), unknown_bounds(operator.n_features))
 
 
 def private_sketch_of(db: Database, operator: SketchOperator, asked: Asked) -> Sketch:

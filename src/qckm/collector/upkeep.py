@@ -18,7 +18,7 @@ from qckm.collector.settings import DAY, Settings
 from qckm.collector.windows import OF_CELL, Asked, Cell, days_ago, forgotten_before, rolled_up_before, show_time
 from qckm.errors import QckmError
 from qckm.sketch import Sketch, SketchOperator, files
-from qckm.sketch.bounds import unknown
+from qckm.sketch.columns import unknown_bounds
 
 # A clock that is this far from where it was an hour ago has leapt, or nobody was there to look at it.
 _LEAP = DAY
@@ -155,7 +155,7 @@ def _check_messages(db: Database, operator: SketchOperator) -> Iterator[str]:
     for (grp, start, _), (rows, saturated, *sums) in DEVICES.read(db, "1 = 1", ()).items():
         try:
             total = np.array(sums, np.int64)
-            Sketch(operator, total, int(rows), int(saturated), unknown(operator.n_features)).require_consistent()
+            Sketch(operator, total, int(rows), int(saturated), unknown_bounds(operator.n_features)).require_consistent()
         except (QckmError, ValueError) as error:
             yield f"{grp}, {show_time(start)}: messages: {error}"
     kept = sum(int(db.value(f"SELECT coalesce(sum({table.counts[0]}), 0) FROM {table.name}")) for table in TABLES)

@@ -9,7 +9,7 @@ from qckm import engines
 from qckm.errors import CheckpointError
 from qckm.sketch import Sketch, SketchOperator, checkpoints, files
 from qckm.sketch.checkpoints import Checkpoint
-from qckm.sketch.runs import State
+from qckm.sketch.sketch import State
 from qckm.sources.rows import OnBad
 
 _BATCH = "spark batch"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -15,8 +13,7 @@ from qckm.models import Model
 from qckm.planning.row_sample import RowSample
 from qckm.planning.sampling import SampledRows, sample_by_leverage, sample_of, sample_rows
 from qckm.sketch import Sketch, SketchOperator
-from qckm.sketch.runs import State, states
-from qckm.sketch.sketch import require_columns
+from qckm.sketch.sketch import State, last_state, require_columns
 from qckm.sources.rows import OnBad, require_finite
 from qckm.sources.source import Source
 
@@ -115,9 +112,7 @@ class SourceRows:
 
     def sketch_and_sample(self, operator: SketchOperator, on_bad: OnBad, empty: RowSample) -> tuple[Sketch, RowSample]:
         """Sketch the rows and sample all of them, in one pass."""
-        start = State(operator.empty(), sample=empty)
-        (last,) = deque(chain([start], states(operator, self._source, start, on_bad)), maxlen=1)
-        self._source.require_unchanged()
+        last = last_state(operator, self._source, State(operator.empty(), sample=empty), on_bad)
         return last.sketch, cast(RowSample, last.sample)
 
     def sample(self, empty: RowSample, rng: np.random.Generator) -> RowSample:

@@ -3,8 +3,7 @@
 from qckm.privacy.local import LocalReporter
 from qckm.privacy.local_pool import LocalPool, pool_reports
 from qckm.privacy.release import release
-from qckm.sketch.ledger import Ledger
-from qckm.sketch.spending import epsilon_of, rho_of
+from qckm.sketch.ledger import Ledger, epsilon_of, rho_of
 
 __all__ = [
     "Ledger",

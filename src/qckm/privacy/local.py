@@ -18,8 +18,7 @@ import numpy.typing as npt
 from qckm.errors import MessageError, PrivacyError, RowsError
 from qckm.privacy.report import ALL, MOST_BITS, Report, dumps
 from qckm.sketch import Sketch, SketchOperator
-from qckm.sketch.ledger import Ledger
-from qckm.sketch.spending import Spent
+from qckm.sketch.ledger import Ledger, Spent
 
 _LEAST_EPSILON, _MOST_EPSILON = 1e-6, 20.0 * MOST_BITS
 

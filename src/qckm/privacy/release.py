@@ -16,8 +16,7 @@ from qckm.operator.arguments import as_ranges
 from qckm.privacy import mechanisms
 from qckm.privacy.sensitivity import of_one_row
 from qckm.sketch import Sketch, SketchOperator
-from qckm.sketch.ledger import NEIGHBOURS, Ledger
-from qckm.sketch.spending import Spent, both, rho_of
+from qckm.sketch.ledger import NEIGHBOURS, Ledger, Spent, both, rho_of
 
 # δ in the ledger where the user has named none (ρ or pure ε): at what δ ε is told.
 _TOLD_AT = 1e-6

@@ -14,7 +14,7 @@ from qckm.errors import MessageError
 from qckm.sensor import wire
 from qckm.sensor.resync import read_stream
 from qckm.sketch import Sketch, SketchOperator
-from qckm.sketch.bounds import unknown
+from qckm.sketch.columns import unknown_bounds
 
 
 @dataclass
@@ -144,7 +144,9 @@ class Pool:
         if not self.count:
             return self.operator.empty()
         saturated = sum(device.saturated for device in self.devices.values())
-        return Sketch(self.operator, self._total.copy(), self.count, saturated, unknown(self.operator.n_features))
+        return Sketch(
+            self.operator, self._total.copy(), self.count, saturated, unknown_bounds(self.operator.n_features)
+        )
 
     def report(self) -> list[dict[str, Any]]:
         """Return what came of each device, in order of their numbers."""

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from qckm.errors import MessageError
 from qckm.export.as_c import LONGEST_PAYLOAD
 from qckm.sketch import Sketch, SketchOperator
-from qckm.sketch.bounds import unknown
+from qckm.sketch.columns import unknown_bounds
 
 MAGIC: Final = b"Qk"
 VERSION: Final = 1
@@ -172,7 +172,7 @@ def sketch_of(message: Message, operator: SketchOperator) -> Sketch:
     total = sum_of(message, operator)
     if total is None:
         return operator.empty()
-    return Sketch(operator, total, message.rows, message.saturated, unknown(operator.n_features))
+    return Sketch(operator, total, message.rows, message.saturated, unknown_bounds(operator.n_features))
 
 
 def sum_of(message: Message, operator: SketchOperator) -> npt.NDArray[np.int64] | None:

@@ -17,7 +17,7 @@ from typing import Any
 from qckm.common import atomic, foreign_files
 from qckm.errors import CheckpointError
 from qckm.sketch import files
-from qckm.sketch.runs import State
+from qckm.sketch.sketch import State
 from qckm.sources.source import Position, Stamp
 
 MAGIC = foreign_files.CHECKPOINT + b"1\n"

@@ -22,7 +22,7 @@ from qckm.operator import signatures
 from qckm.operator.codes import Codes
 from qckm.operator.signatures import Signature
 from qckm.operator.structured import StructuredCodes, block_size, unpack_signs
-from qckm.sketch.column_sums import ColumnSums
+from qckm.sketch.columns import ColumnSums
 from qckm.sketch.ledger import Ledger
 from qckm.sketch.operator_sections import octaves_that_seem
 from qckm.sketch.sketch import Sketch, SketchOperator

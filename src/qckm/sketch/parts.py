@@ -69,7 +69,7 @@ class Parts:
                 "none, and a part that is added twice is not noticed.",
                 PartsWarning,
             )
-            return NO_PARTS
+            return Parts()
         return Parts(found)
 
     def __sub__(self, other: Parts) -> Parts:
@@ -95,9 +95,6 @@ class Parts:
         ids = cursor.array("<u8", cursor.left // _BYTES).tolist()
         cursor.end()
         return cls(frozenset(ids))
-
-
-NO_PARTS = Parts()
 
 
 def id_of(name: str) -> int:

@@ -17,8 +17,8 @@ from qckm.common import foreign_files
 from qckm.common.arrays import Array, Int64s, array_of, sha256, wide_of
 from qckm.errors import FileError
 from qckm.operator import Operator
-from qckm.sketch import bounds, operator_sections, packed
-from qckm.sketch.column_sums import ColumnSums
+from qckm.sketch import operator_sections, packed
+from qckm.sketch.columns import ColumnSums, bounds_of_no_rows, dump_bounds, load_bounds, unknown_bounds
 from qckm.sketch.ledger import Ledger
 from qckm.sketch.operator_sections import OperatorType
 from qckm.sketch.packed import Cursor, varint
@@ -100,9 +100,9 @@ def _sums_of(found: Mapping[bytes, memoryview], operator: Operator, data: bytes)
     if SUMS not in found:
         raise FileError("Expected a section that holds the sums.")
     numbers = _read_sums(Cursor(found[SUMS]), operator, ledger)
-    ends = bounds.unknown(operator.n_features) if numbers["count"] else bounds.of_no_rows(operator.n_features)
+    ends = unknown_bounds(operator.n_features) if numbers["count"] else bounds_of_no_rows(operator.n_features)
     if BOUNDS in found:
-        ends = bounds.loads(Cursor(found[BOUNDS]), operator)
+        ends = load_bounds(Cursor(found[BOUNDS]), operator)
     column_sums = _read_columns(found, operator.n_features)
     parts = Parts.loads(Cursor(found[PARTS])) if PARTS in found else Parts()
     sums = Sums(operator, bounds=ends, ledger=ledger, column_sums=column_sums, parts=parts, **numbers)
@@ -150,7 +150,7 @@ def _sections_of(sketch: Sums) -> dict[bytes, bytes]:
         numbers = packed.floats(np.array(notes)) + packed.floats(sketch.total)
     found = {SUMS: varint(_INTEGERS if sketch.exact else _REALS) + varint(sketch.skipped) + numbers}
     if sketch.count:
-        found[BOUNDS] = bounds.dumps(sketch.bounds, sketch.operator)
+        found[BOUNDS] = dump_bounds(sketch.bounds, sketch.operator)
     if sketch.column_sums is not None:
         codes, squares = array_of(sketch.column_sums.codes), array_of(sketch.column_sums.squares)
         found[COLUMNS] = packed.signed(codes) + packed.whole(squares)

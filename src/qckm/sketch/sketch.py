@@ -1,14 +1,14 @@
-"""Sketch and SketchOperator: the sum, and what makes one of rows. One pass, merge by `+`, forget by `-`, any order."""
+"""Sketch and SketchOperator: the sum, and what makes one of rows, in memory or batch by batch from a source."""
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -16,29 +16,23 @@ import numpy.typing as npt
 from qckm import export
 from qckm.common.arrays import Int64s, Rows, Weights
 from qckm.common.atomic import write_atomically
-from qckm.common.text import facts_as_html
-from qckm.errors import MergeError, OperatorError, QckmError, RowsError, SketchError, SourceError
+from qckm.errors import OperatorError, QckmError, RowsError, SourceError
 from qckm.kernels.portable import Measurement, PortableSketcher, Summary
 from qckm.kernels.sketcher import Sketcher, count_bits, current_gpu, is_on_gpu, make_sketcher, parse_device
 from qckm.kernels.threads import as_jobs
 from qckm.operator import ConstructedOperator
 from qckm.operator.request import Dither
-from qckm.sketch import bounds as ends
 from qckm.sketch import sections
-from qckm.sketch.column_sums import ColumnSums, add_known, know_different, subtract_known
-from qckm.sketch.ledger import Ledger
-from qckm.sketch.parts import NO_PARTS, Parts
+from qckm.sketch.columns import ColumnSums, unknown_bounds
 from qckm.sketch.sums import Sums
 from qckm.sources.rows import OnBad, as_weights, chosen_rows, engine_of, open_held, raise_not_finite
-from qckm.sources.source import BATCH_BYTES, Batch, Source, is_read_in_batches, prefetch
+from qckm.sources.source import BATCH_BYTES, Batch, Position, Source, is_read_in_batches, prefetch
 
 if TYPE_CHECKING:
     from qckm.kernels.cuda.gpu_sketcher import GpuSketcher
 
 
 log = logging.getLogger(__name__)
-# Of real weights, a difference below this share of what it was taken from has lost all but a few digits to rounding.
-_NOTHING = 1e-12
 # How rows choose an operator is known to a room above (planning/), which `qckm` itself registers.
 _planners: list[Callable[..., SketchOperator]] = []
 
@@ -93,165 +87,11 @@ class Sketch(Sums):
     operator: SketchOperator
 
     @classmethod
-    def zero(cls, operator: SketchOperator) -> Sketch:
-        """Return the sketch of no rows."""
-        return cls(operator, np.zeros(operator.n_measurements, np.int64), 0, 0, ends.of_no_rows(operator.n_features))
-
-    @classmethod
     def of(cls, operator: SketchOperator, found: Summary, weighted: bool) -> Sketch:
         """Return the sketch of what a pass over rows found, whether or not whole numbers said how often they count."""
         bounds, weight = (found.lower, found.upper), found.count if weighted else 0
         sums = ColumnSums.of(found) if found.count else None
         return cls(operator, found.total, found.count, found.saturated, bounds, weighted=weight, column_sums=sums)
-
-    def without_column_sums(self) -> Sketch:
-        """Return the same sketch without the sums of its columns and of their products."""
-        return replace(self, column_sums=None)
-
-    def without_products(self) -> Sketch:
-        """Return the same sketch without the sums of products of columns: some n²/2 numbers less to keep or to send."""
-        if self.column_sums is None:
-            return self
-        return replace(self, column_sums=replace(self.column_sums, products=None))
-
-    def without_bounds(self) -> Sketch:
-        """Return the same sketch without the least and greatest values of its columns, which are those of single rows.
-
-        Decoding then knows of the columns' whereabouts what their means and variances tell.
-        """
-        return replace(self, bounds=ends.unknown(self.operator.n_features)) if self.count else self
-
-    def as_part(self, name: str) -> Sketch:
-        """Return the same sketch under a name, such as "berlin/2026-11-16": what is added under it counts once."""
-        if self.parts:
-            raise SketchError(f"Expected a sketch without names, got one of {len(self.parts)} part(s).", about="parts")
-        return replace(self, parts=Parts.named(name))
-
-    def without_parts(self) -> Sketch:
-        """Return the same sketch without the names of its parts: nothing is checked then."""
-        return replace(self, parts=NO_PARTS)
-
-    def octave(self, j: int) -> Sketch:
-        """Return the sketch of one octave alone, exactly what its operator, `operator.octave(j)`, makes of the rows."""
-        operator, octaves = self.operator.octave(j), self.operator.octaves
-        total = self.total.reshape(-1, octaves, operator.n_frequencies)[:, j].ravel()
-        return replace(self, operator=operator, total=total)
-
-    def __add__(self, other: Sketch) -> Sketch:
-        if not isinstance(other, Sketch):
-            return NotImplemented
-        self.require_same_operator(other, "add")
-        bounds = ends.merged(self.bounds, other.bounds)
-        # Equal operators, of which one may know the names of the columns.
-        operator = other.operator if self.operator.feature_names is None else self.operator
-        count, saturated = self.count + other.count, self.saturated + other.saturated
-        notes = (self.skipped + other.skipped, self.weighted + other.weighted, self._merged_ledger(other))
-        column_sums, parts = add_known(self, other), self.parts + other.parts
-        try:
-            return Sketch(operator, self.total + other.total, count, saturated, bounds, *notes, column_sums, parts)
-        except SketchError as error:
-            raise error.within("Cannot add these sketches", MergeError) from error
-
-    def __radd__(self, other: object) -> Sketch:
-        """Let `sum(sketches)` start from 0."""
-        return self if other == 0 and not isinstance(other, Sketch) else NotImplemented
-
-    def __sub__(self, other: Sketch) -> Sketch:
-        """Forget rows. Bounds that they may have set are not known any more, column by column.
-
-        What is left must be a sum that rows can have: where rows were never added, it mostly is not, and is refused.
-        """
-        if not isinstance(other, Sketch):
-            return NotImplemented
-        self.require_same_operator(other, "subtract")
-        if self.private or other.private:
-            raise MergeError(
-                "Cannot subtract private sketches, or from them: what is left would show a row beneath known noise. "
-                "Subtract the exact sketches, and release what is left."
-            )
-        parts = self.parts - other.parts
-        total, count = self.total - other.total, self.count - other.count
-        skipped = max(0, self.skipped - other.skipped)
-        exact = self.exact and other.exact
-        nothing = 0 if exact else _NOTHING * self.count  # of rounded sums, hardly anything is nothing
-        if count < -nothing:
-            raise MergeError(f"Cannot forget {other.count} rows of a sketch of {self.count}: more than it has seen.")
-        if count <= nothing:
-            if exact and (total.any() or know_different(self, other)):
-                raise MergeError("Cannot forget rows that were never added: the sums differ though the counts do not.")
-            return replace(Sketch.zero(self.operator), parts=parts, skipped=skipped)
-        saturated = self.saturated - other.saturated
-        # Files of version 2 know only whether any rows had weights.
-        weighted = min(max(self.weighted - other.weighted, 0), count)
-        if not exact:
-            saturated = min(max(saturated, 0), count)
-        bounds = ends.left_after(self.bounds, other.bounds, self.operator)
-        notes = (skipped, weighted, None, subtract_known(self, other), parts)
-        left = Sketch(self.operator, total, count, saturated, bounds, *notes)
-        try:
-            left.require_consistent()
-        except SketchError as error:
-            hint = "" if exact else " Or the weights that are left drown in the rounding of those that were taken away."
-            raise MergeError(
-                f"Cannot forget rows that were never added: no rows have the sums that would be left.{hint}"
-            ) from error
-        return left
-
-    def _merged_ledger(self, other: Sketch) -> Ledger | None:
-        if self.ledger is None and other.ledger is None:
-            return None
-        if self.ledger is None or other.ledger is None:
-            raise MergeError(
-                "Cannot add a private sketch and one that is not: the noise would not hide the latter's rows. Release "
-                "it first (qckm.privacy.release), with a budget of its own."
-            )
-        return self.ledger.merged(other.ledger)
-
-    def require_same_operator(self, other: Sketch, verb: str) -> None:
-        """Refuse a sketch of another operator, with which nothing can be done: `verb` says what."""
-        difference = self.operator.difference(other.operator)
-        if difference:
-            raise MergeError(
-                f"Cannot {verb} sketches of {difference}. Only sums of the same measurements add up: draw the operator "
-                "once and share it, as a file of op.empty().",
-                about="operator",
-            )
-        names, others = self.operator.feature_names, other.operator.feature_names
-        if names is not None and others is not None and names != others:
-            raise MergeError(f"Cannot {verb} sketches of different columns: {names!r:.200} and {others!r:.200}.")
-
-    def __eq__(self, other: object) -> bool:
-        """Whether two sketches are the same sum, to the last bit: operators, counts and sums are equal.
-
-        Sums of columns are compared where both know them. Bounds, clipped and skipped rows are notes, and are not
-        compared: equal files (`qckm.files.dumps`) say that these are equal, too.
-        """
-        return (
-            isinstance(other, Sketch)
-            and self.operator == other.operator
-            and self.exact == other.exact
-            and self.count == other.count
-            and np.array_equal(self.total, other.total)
-            and not know_different(self, other)
-            and self.ledger == other.ledger
-        )
-
-    def __repr__(self) -> str:
-        return f"Sketch(count={self.count}, saturated={self.saturated}, operator={self.operator!r})"
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows: counts, columns, what is measured."""
-        operator = self.operator
-        notes = {"skipped": self.skipped, "clipped": self.saturated, "parts": len(self.parts), "private": self.private}
-        facts = {
-            "rows": self.count,
-            "columns": operator.feature_names or operator.n_features,
-            "frequencies": operator.n_frequencies,
-            "signature": operator.signature.name,
-            "scale": operator.scale,
-            **{name: value for name, value in notes.items() if value},
-        }
-        return facts_as_html("Sketch", facts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .qckm file, whole or not at all; `qckm.load` reads it back."""
@@ -424,13 +264,7 @@ class SketchOperator(ConstructedOperator):
         return data
 
     def _sketch_source(self, source: Source, on_bad: OnBad, n_jobs: int | None, device: str | None) -> Sketch:
-        require_columns(self, source)
-        total = self.empty()
-        with closing(prefetch(source.batches())) as batches:
-            for batch in batches:
-                if batch is not None:
-                    total += sketch_batch(self, batch, on_bad, None, n_jobs, device)
-        source.require_unchanged()
+        total = last_state(self, source, State(self.empty()), on_bad, n_jobs, device).sketch
         log.info("sketched %d rows of %d tables, skipped %d", total.count, len(source.tables), total.skipped)
         return total
 
@@ -469,7 +303,7 @@ class SketchOperator(ConstructedOperator):
                 f"Expected the last {len(spare)} bit(s) of a row to be 0, got a 1: bits of another operator?"
             )
         total = len(packed) - 2 * ones[: self.n_measurements]
-        return Sketch(self, total, len(packed), 0, ends.unknown(self.n_features)) if len(packed) else self.empty()
+        return Sketch(self, total, len(packed), 0, unknown_bounds(self.n_features)) if len(packed) else self.empty()
 
     export_c = export.export_c
 
@@ -509,6 +343,55 @@ class SketchOperator(ConstructedOperator):
                 f"Only the contributions of a one-bit signature are bits: cannot {verb} with {self.signature.name!r}. "
                 "Use sketch, or draw the operator with signature='one-bit'."
             )
+
+
+class Sample(Protocol):
+    """What rows are added to beside the sum."""
+
+    def added(self, rows: Rows) -> Self:
+        """Return it with these rows (rows, n), but those that are not finite."""
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A sum and where it has come to: one value, so that whoever stops between two batches has both or neither."""
+
+    sketch: Sketch
+    position: Position = field(default_factory=Position)
+    bytes_done: int = 0
+    sample: Sample | None = None  # of the rows of the sum, where one is wanted; it is in no checkpoint
+
+
+def sketch_source(operator: SketchOperator, data: object, columns: Any = None, on_bad: OnBad = "error") -> Sketch:
+    """Sketch rows wherever they are, in one pass and bounded memory; reading overlaps sketching.
+
+    Parameters
+    ----------
+    operator : SketchOperator
+    data : Source, or anything `qckm.open_source` opens
+        Paths, globs and folders of Parquet, CSV, Arrow or NumPy files, frames, arrays, tensors. Dask collections, Spark
+        DataFrames and Ray datasets are sketched where they are.
+    columns : sequence of str or int, optional
+        The columns to read, by name or position; by default those that the operator knows, or all.
+    on_bad : {"error", "skip"}
+        What to do with rows that hold a null, a NaN or an infinity: refuse, naming file, row and column, or leave them
+        out and count them in `skipped`.
+
+    Returns
+    -------
+    Sketch
+
+    Examples
+    --------
+    >>> import numpy as np, qckm
+    >>> op = qckm.SketchOperator.draw(n_features=2, n_frequencies=20, scale=1.0, random_state=0)
+    >>> sketch = qckm.sketch_source(op, np.array([[0.0, 1.0], [np.nan, 2.0]]), on_bad="skip")
+    >>> sketch.count, sketch.skipped
+    (1, 1)
+    """
+    if not engine_of(data) and not isinstance(data, Source):
+        data, columns = operator._opened(data, columns), None
+    return operator.sketch(data, columns=columns, on_bad=on_bad)
 
 
 def sketch_batches(operator: SketchOperator, batches: Iterable[object]) -> Sketch:
@@ -573,3 +456,40 @@ def require_columns(operator: SketchOperator, source: Source) -> None:
             "columns",
             **({"columns": ",".join(expected)} if expected else {}),
         )
+
+
+def states(
+    operator: SketchOperator,
+    source: Source,
+    start: State,
+    on_bad: OnBad = "error",
+    tick: float | None = None,
+    n_jobs: int | None = None,
+    device: str | None = None,
+) -> Iterator[State]:
+    """Yield the state after each batch, from `start` on; with `tick`, also when no batch came for so many seconds."""
+    require_columns(operator, source)
+    state = start
+    with closing(prefetch(source.batches(start.position), tick=tick)) as batches:
+        for batch in batches:
+            if batch is not None:
+                total = state.sketch + sketch_batch(operator, batch, on_bad, None, n_jobs, device)
+                sample = None if state.sample is None else state.sample.added(batch.rows)
+                state = State(total, batch.after, batch.bytes_done, sample)
+            yield state
+
+
+def last_state(
+    operator: SketchOperator,
+    source: Source,
+    start: State,
+    on_bad: OnBad = "error",
+    n_jobs: int | None = None,
+    device: str | None = None,
+) -> State:
+    """Return the state after all batches of a source, if that is still as it was."""
+    state = start
+    for after in states(operator, source, start, on_bad, None, n_jobs, device):
+        state = after
+    source.require_unchanged()
+    return state

@@ -1,24 +1,27 @@
-"""What a sketch holds, and what can be read off it: the sum of the contributions of some rows, and notes on these."""
+"""What a sketch holds: the sum of the contributions of some rows, and notes on these; what it tells; `+` and `-`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats, Value
-from qckm.errors import DecodeError, SketchError
+from qckm.common.text import facts_as_html
+from qckm.errors import DecodeError, MergeError, SketchError
 from qckm.operator import Operator
-from qckm.sketch import bounds as ends
-from qckm.sketch.column_sums import ColumnSums
+from qckm.sketch.columns import ColumnSums, bounds_left, bounds_of_no_rows, merged_bounds, unknown_bounds, within_reach
 from qckm.sketch.ledger import Ledger
-from qckm.sketch.parts import NO_PARTS, Parts
+from qckm.sketch.parts import Parts
 
 # What the rounding of real weights may add to a sum, as a share of the greatest it can be.
 _ROUNDING = 1e-9
 # The greatest sum of real weights: so many times 32767 is still a float64.
 _MOST_WEIGHT = 1e300
+# Of real weights, a difference below this share of what it was taken from has lost all but a few digits to rounding.
+_NOTHING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +37,7 @@ class Sums(Value):
     weighted: int | float = 0
     ledger: Ledger | None = None
     column_sums: ColumnSums | None = None
-    parts: Parts = NO_PARTS
+    parts: Parts = field(default_factory=Parts)
 
     def __post_init__(self) -> None:
         if self.total.dtype not in (np.int64, np.float64):
@@ -79,7 +82,7 @@ class Sums(Value):
         """
         if not self.count:
             return self.bounds
-        return ends.within_reach(self.bounds, self.operator, self.count, self.column_means, self.column_variances)
+        return within_reach(self.bounds, self.operator, self.count, self.column_means, self.column_variances)
 
     @property
     def column_means(self) -> Floats | None:
@@ -178,3 +181,187 @@ class Sums(Value):
         if self.ledger is None:
             return 0.0
         return self.ledger.sum_variance / (self.operator.signature.full_scale * max(self.count, 1)) ** 2
+
+    @classmethod
+    def zero(cls, operator: Operator) -> Self:
+        """Return the sketch of no rows."""
+        return cls(operator, np.zeros(operator.n_measurements, np.int64), 0, 0, bounds_of_no_rows(operator.n_features))
+
+    def without_column_sums(self) -> Self:
+        """Return the same sketch without the sums of its columns and of their products."""
+        return replace(self, column_sums=None)
+
+    def without_products(self) -> Self:
+        """Return the same sketch without the sums of products of columns: some n²/2 numbers less to keep or to send."""
+        if self.column_sums is None:
+            return self
+        return replace(self, column_sums=replace(self.column_sums, products=None))
+
+    def without_bounds(self) -> Self:
+        """Return the same sketch without the least and greatest values of its columns, which are those of single rows.
+
+        Decoding then knows of the columns' whereabouts what their means and variances tell.
+        """
+        return replace(self, bounds=unknown_bounds(self.operator.n_features)) if self.count else self
+
+    def as_part(self, name: str) -> Self:
+        """Return the same sketch under a name, such as "berlin/2026-11-16": what is added under it counts once."""
+        if self.parts:
+            raise SketchError(f"Expected a sketch without names, got one of {len(self.parts)} part(s).", about="parts")
+        return replace(self, parts=Parts.named(name))
+
+    def without_parts(self) -> Self:
+        """Return the same sketch without the names of its parts: nothing is checked then."""
+        return replace(self, parts=Parts())
+
+    def octave(self, j: int) -> Self:
+        """Return the sketch of one octave alone, exactly what its operator, `operator.octave(j)`, makes of the rows."""
+        operator, octaves = self.operator.octave(j), self.operator.octaves
+        total = self.total.reshape(-1, octaves, operator.n_frequencies)[:, j].ravel()
+        return replace(self, operator=operator, total=total)
+
+    def __add__(self, other: Sums) -> Self:
+        if not isinstance(other, Sums):
+            return NotImplemented
+        self.require_same_operator(other, "add")
+        ledger, parts = self._merged_ledger(other), self.parts + other.parts
+        try:
+            return replace(
+                self,
+                # Equal operators, of which one may know the names of the columns.
+                operator=other.operator if self.operator.feature_names is None else self.operator,
+                total=self.total + other.total,
+                count=self.count + other.count,
+                saturated=self.saturated + other.saturated,
+                bounds=merged_bounds(self.bounds, other.bounds),
+                skipped=self.skipped + other.skipped,
+                weighted=self.weighted + other.weighted,
+                ledger=ledger,
+                column_sums=self._column_sums_with(other),
+                parts=parts,
+            )
+        except SketchError as error:
+            raise error.within("Cannot add these sketches", MergeError) from error
+
+    def __radd__(self, other: object) -> Self:
+        """Let `sum(sketches)` start from 0."""
+        return self if other == 0 and not isinstance(other, Sums) else NotImplemented
+
+    def __sub__(self, other: Sums) -> Self:
+        """Forget rows. Bounds that they may have set are not known any more, column by column.
+
+        What is left must be a sum that rows can have: where rows were never added, it mostly is not, and is refused.
+        """
+        if not isinstance(other, Sums):
+            return NotImplemented
+        self.require_same_operator(other, "subtract")
+        if self.private or other.private:
+            raise MergeError(
+                "Cannot subtract private sketches, or from them: what is left would show a row beneath known noise. "
+                "Subtract the exact sketches, and release what is left."
+            )
+        parts = self.parts - other.parts
+        total, count = self.total - other.total, self.count - other.count
+        skipped = max(0, self.skipped - other.skipped)
+        exact = self.exact and other.exact
+        nothing = 0 if exact else _NOTHING * self.count  # of rounded sums, hardly anything is nothing
+        if count < -nothing:
+            raise MergeError(f"Cannot forget {other.count} rows of a sketch of {self.count}: more than it has seen.")
+        if count <= nothing:
+            if exact and (total.any() or self._contradicts(other)):
+                raise MergeError("Cannot forget rows that were never added: the sums differ though the counts do not.")
+            return replace(self.zero(self.operator), parts=parts, skipped=skipped)
+        saturated = self.saturated - other.saturated
+        # Files of version 2 know only whether any rows had weights.
+        weighted = min(max(self.weighted - other.weighted, 0), count)
+        if not exact:
+            saturated = min(max(saturated, 0), count)
+        left = replace(
+            self,
+            total=total,
+            count=count,
+            saturated=saturated,
+            bounds=bounds_left(self.bounds, other.bounds, self.operator),
+            skipped=skipped,
+            weighted=weighted,
+            column_sums=self._column_sums_with(other, taken_away=True),
+            parts=parts,
+        )
+        try:
+            left.require_consistent()
+        except SketchError as error:
+            hint = "" if exact else " Or the weights that are left drown in the rounding of those that were taken away."
+            raise MergeError(
+                f"Cannot forget rows that were never added: no rows have the sums that would be left.{hint}"
+            ) from error
+        return left
+
+    def _merged_ledger(self, other: Sums) -> Ledger | None:
+        if self.ledger is None and other.ledger is None:
+            return None
+        if self.ledger is None or other.ledger is None:
+            raise MergeError(
+                "Cannot add a private sketch and one that is not: the noise would not hide the latter's rows. Release "
+                "it first (qckm.privacy.release), with a budget of its own."
+            )
+        return self.ledger.merged(other.ledger)
+
+    def _column_sums_with(self, other: Sums, taken_away: bool = False) -> ColumnSums | None:
+        """Return the column sums of both, or of what is left, where they are known of all rows: of no rows they are."""
+        if not self.count or not other.count:
+            return self.column_sums if self.count else other.column_sums
+        if self.column_sums is None or other.column_sums is None:
+            return None
+        return self.column_sums - other.column_sums if taken_away else self.column_sums + other.column_sums
+
+    def _contradicts(self, other: Sums) -> bool:
+        """Return whether two sketches are of different rows, as their column sums say."""
+        if self.column_sums is None or other.column_sums is None:
+            return False
+        return self.column_sums != other.column_sums
+
+    def require_same_operator(self, other: Sums, verb: str) -> None:
+        """Refuse a sketch of another operator, with which nothing can be done: `verb` says what."""
+        difference = self.operator.difference(other.operator)
+        if difference:
+            raise MergeError(
+                f"Cannot {verb} sketches of {difference}. Only sums of the same measurements add up: draw the operator "
+                "once and share it, as a file of op.empty().",
+                about="operator",
+            )
+        names, others = self.operator.feature_names, other.operator.feature_names
+        if names is not None and others is not None and names != others:
+            raise MergeError(f"Cannot {verb} sketches of different columns: {names!r:.200} and {others!r:.200}.")
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two sketches are the same sum, to the last bit: operators, counts and sums are equal.
+
+        Sums of columns are compared where both know them. Bounds, clipped and skipped rows are notes, and are not
+        compared: equal files (`qckm.files.dumps`) say that these are equal, too.
+        """
+        return (
+            isinstance(other, Sums)
+            and self.operator == other.operator
+            and self.exact == other.exact
+            and self.count == other.count
+            and np.array_equal(self.total, other.total)
+            and not self._contradicts(other)
+            and self.ledger == other.ledger
+        )
+
+    def __repr__(self) -> str:
+        return f"Sketch(count={self.count}, saturated={self.saturated}, operator={self.operator!r})"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: counts, columns, what is measured."""
+        operator = self.operator
+        notes = {"skipped": self.skipped, "clipped": self.saturated, "parts": len(self.parts), "private": self.private}
+        facts = {
+            "rows": self.count,
+            "columns": operator.feature_names or operator.n_features,
+            "frequencies": operator.n_frequencies,
+            "signature": operator.signature.name,
+            "scale": operator.scale,
+            **{name: value for name, value in notes.items() if value},
+        }
+        return facts_as_html("Sketch", facts)
