@@ -228,7 +228,7 @@ def flagged(kind: str) -> str:
 
 def numbers() -> str:
     """Return how many numbers of the sources steer results, spend effort or are arithmetic."""
-    planning = {"pilot", "frequency_count"}
+    planning = {"pilot", "request"}
     counts = Counter((row["kind"], row["module"] in planning) for row in read_csv("experiments/decoder/numbers.csv"))
     kinds = {
         "steers": "steers centroids, verdict or scale",

@@ -67,7 +67,7 @@ NUMBERS = {
         "_SHARE_BEYOND",
         "_FURTHER",
     ],
-    "frequency_count": ["_WITH_ROWS", "_ALONE"],
+    "request": ["_WITH_ROWS", "_ALONE"],
 }
 # Where these modules are.
 PLACES = {
@@ -82,7 +82,7 @@ PLACES = {
     "sketch_model": "decoding.model",
     "known_totals": "decoding.clouds",
     "pilot": "planning",
-    "frequency_count": "operator",
+    "request": "operator",
 }
 
 

@@ -27,7 +27,7 @@ MODULES = [
         "verdict/regret", "verdict/remarks", "targets/kmeans", "targets/least_regret",
     )),
     "planning/pilot",
-    "operator/frequency_count",
+    "operator/request",
 ]  # fmt: skip
 STEERS = {
     "attempts": ["ENOUGH_MEASUREMENTS", "MOST_AXES", "OFTEN"],
@@ -48,7 +48,7 @@ STEERS = {
     "known_totals": ["HEAVIER", "_MISSED"],
     "pilot": ["_FEW", "_MANY_CLUSTERS", "_MANY_FEATURES", "_OF_FEW", "_OF_PLENTY", "_OF_PURE_TONES", "_MOST_APART",
               "_LEAST_APART", "_LEAST_SHARE_OF_SPACING", "_SHARE_BEYOND", "_FURTHER"],
-    "frequency_count": ["_WITH_ROWS", "_ALONE", "_ENOUGH", "_LEAST"],
+    "request": ["_WITH_ROWS", "_ALONE", "_ENOUGH", "_LEAST", "_OCTAVES", "_RADIANS"],
 }  # fmt: skip
 EFFORT = {
     "attempts": ["EFFORT", "LONGER"],
@@ -71,7 +71,7 @@ EFFORT = {
     "scales": ["PATIENCE"],
     "search": ["STARTS", "STAGES", "STEPS", "BRIEF", "LONG", "IDLE", "OVERHEAD"],
     "pilot": ["PILOT_ROWS", "ROWS_A_CLUSTER", "_RUNS"],
-    "frequency_count": ["_MOST_COMPONENTS"],
+    "request": ["_MOST_COMPONENTS"],
 }
 ORDINARY = {0, 1, 2, 0.5, -1}
 

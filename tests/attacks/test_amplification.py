@@ -24,7 +24,7 @@ from qckm.decoding.task import require_room
 from qckm.errors import DecodeError, MessageError
 from qckm.models import FORMAT, Model, load_model, read_model, to_csv, to_json, to_npz, to_parquet
 from qckm.operator.codes import Codes
-from qckm.operator.frequency_count import choose_n_frequencies
+from qckm.operator.request import choose_n_frequencies
 from qckm.operator.structured import StructuredCodes, block_size
 from qckm.sensor import Pool, wire
 from qckm.sensor.resync import whole_messages

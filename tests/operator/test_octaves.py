@@ -6,8 +6,7 @@ import pytest
 import qckm
 from qckm.errors import OperatorError
 from qckm.kernels import reference
-from qckm.operator.codes import Codes
-from qckm.operator.octaves import count_octaves
+from qckm.operator.codes import Codes, count_octaves
 from qckm.sketch import files
 
 

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from qckm.errors import OperatorError, RowsError
-from qckm.operator.frequency_count import choose_n_frequencies
+from qckm.operator.request import choose_n_frequencies
 from qckm.planning.plan import Plan, decoder_seed, draw_operator, plan_decoding
 from qckm.sources.opening import open_source
 

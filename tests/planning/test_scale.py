@@ -3,7 +3,7 @@ import pytest
 
 from qckm.estimators.rows import ArrayRows
 from qckm.operator import signatures
-from qckm.operator.frequency_count import choose_n_frequencies
+from qckm.operator.request import choose_n_frequencies
 from qckm.planning.pilot import PILOT_ROWS, choose_law, choose_settings
 from qckm.planning.sampling import draw_pilot
 

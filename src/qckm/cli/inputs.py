@@ -14,7 +14,7 @@ from qckm.cli.summaries import counted
 from qckm.common.arrays import Floats
 from qckm.common.foreign_files import each_once
 from qckm.errors import OperatorError, RowsError, SourceError
-from qckm.operator.arguments import as_ranges
+from qckm.operator.request import as_ranges
 from qckm.planning.pilot import Pilot
 from qckm.planning.sampling import draw_pilot
 from qckm.sketch import SketchOperator

@@ -27,7 +27,7 @@ from qckm.drift.witness import Witness
 from qckm.errors import DecodeError
 from qckm.kernels.threads import one_thread
 from qckm.models import Model
-from qckm.operator.arguments import as_count
+from qckm.operator.request import as_count
 from qckm.sketch import Sketch
 
 ClustersLike: TypeAlias = int | Clustering | Model | npt.ArrayLike

@@ -1,4 +1,10 @@
-"""The integers of an operator: frequencies and dither, given as they are or made from a recipe."""
+"""The integers of an operator: frequencies and dither, given as they are or made from a recipe.
+
+Octaves are the same frequencies at several scales, a factor 2 apart, for data whose scale nobody knows yet: block j of
+the codes is 2ʲ times block 0, exactly. Octave 0 has the lowest frequencies and the coarsest scale, the last one the
+finest. One integer projection, shifted, gives them all (kernels/README.md). Which one suits the data is decided after
+the pass (decoding/search/scales.py).
+"""
 
 from __future__ import annotations
 
@@ -11,9 +17,11 @@ import numpy.typing as npt
 from qckm.common.arrays import Array, Value
 from qckm.errors import OperatorError
 from qckm.kernels.reference import CODE_LIMIT, TURN
-from qckm.operator.octaves import are_octaves
 from qckm.operator.recipe import Recipe
 from qckm.operator.structured import StructuredCodes
+
+# An int16 other than 0 cannot be doubled more often.
+MOST_OCTAVES = 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +54,7 @@ class Codes(Value):
         if dither.shape != (m,):
             raise OperatorError(f"Expected dither ({m},) for frequencies ({n}, {m}), got {dither.shape}.")
         # Kernels project the lowest octave alone, and shift.
-        if self.octaves != 1 and (isinstance(codes, StructuredCodes) or not are_octaves(codes, self.octaves)):
+        if self.octaves != 1 and (isinstance(codes, StructuredCodes) or not _are_octaves(codes, self.octaves)):
             raise OperatorError(
                 f"Expected frequencies of {self.octaves} octaves, each exactly twice those of the last, got others."
             )
@@ -75,3 +83,25 @@ class Codes(Value):
         else:
             arrays = [(codes, "<i2"), *arrays]
         return b"".join(array.astype(kind).tobytes() for array, kind in arrays)
+
+
+def _are_octaves(codes: npt.NDArray[np.int16], octaves: int) -> bool:
+    """Whether codes (n, total) are those of so many octaves."""
+    m, rest = divmod(codes.shape[1], octaves) if 0 < octaves <= MOST_OCTAVES else (0, 1)
+    # In int32, as the double of an int16 may be none. One row mostly tells.
+    return not rest and all(
+        np.array_equal(some[:, m:], 2 * some[:, : codes.shape[1] - m].astype(np.int32)) for some in (codes[:1], codes)
+    )
+
+
+def count_octaves(codes: npt.NDArray[np.int16]) -> int:
+    """Return how many octaves codes (n, total) seem to be made of, 1 if of none: those of files do not always say it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> count_octaves(np.array([[3, 5, 6, 10, 12, 20]], np.int16)), count_octaves(np.array([[3, 5, 6, 11]], np.int16))
+    (3, 1)
+    """
+    some = range(2, min(MOST_OCTAVES, codes.shape[1]) + 1) if codes.any() else ()
+    return next((octaves for octaves in some if _are_octaves(codes, octaves)), 1)

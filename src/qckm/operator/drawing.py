@@ -12,12 +12,17 @@ from qckm.common import memory
 from qckm.common.arrays import Floats
 from qckm.errors import OperatorError
 from qckm.kernels.reference import CODE_LIMIT, TURN
-from qckm.operator.arguments import SMALLEST, power_of_two_below
-from qckm.operator.codes import Codes
+from qckm.operator.codes import MOST_OCTAVES, Codes
 from qckm.operator.laws import Law, draw_frequencies, draw_norms
-from qckm.operator.octaves import octave_codes, require_octaves, steps_for
 from qckm.operator.recipe import LEAST_STRUCTURED, Recipe
-from qckm.operator.request import STEPS_A_SCALE, Drawn, OperatorRequest, needs_no_dither
+from qckm.operator.request import (
+    SMALLEST,
+    STEPS_A_SCALE,
+    Drawn,
+    OperatorRequest,
+    needs_no_dither,
+    power_of_two_below,
+)
 from qckm.operator.structured import FINE_TURN, LEAST_RADIUS, block_size, choose_factors, draw_structured, is_faster
 
 # Rows further away need longer steps. One frequency of so many may be too high for an int16 then, and is lowered …
@@ -28,6 +33,9 @@ _LONGEST = 8
 # decoded with (decoding/task.py). Structured ones are drawn in less, but take as many operations as the matrix has
 # numbers, and nobody who has no room for it could decode with them.
 _MATRICES = 4
+# Codes of the lowest octave of this size on average are rounded by less than 4 %: still frequencies of their law, and
+# the decoder knows what they were rounded to.
+_LEAST_CODE = 8
 # The highest frequency that fits an int16, in radians a step.
 _HIGHEST = CODE_LIMIT * (2 * np.pi / TURN)
 
@@ -93,8 +101,8 @@ def draw_recipe(request: OperatorRequest, law: Law, arrangement: Arrangement, oc
         steps = request.usual_steps
         omega = plain.components() / 65536 / sizes
         if request.steps is None:
-            steps = steps_for(omega, steps, request.steps_up_to(np.inf), octaves)
-        require_octaves(omega, steps, octaves)
+            steps = _steps_for_octaves(omega, steps, request.steps_up_to(np.inf), octaves)
+        _require_octaves(omega, steps, octaves)
     elif request.steps is None and request.extent is not None:
         omega = plain.components() / 65536 / sizes
         steps = _fitting_steps(omega, request)
@@ -214,6 +222,53 @@ def _draw_octaves(request: OperatorRequest, law: Law, octaves: int, rng: np.rand
     omega = _draw_radians(request, law, rng)
     steps = request.usual_steps
     if request.steps is None:
-        steps = steps_for(omega, steps, request.steps_up_to(np.inf), octaves)
-    codes = octave_codes(omega, steps, octaves)
+        steps = _steps_for_octaves(omega, steps, request.steps_up_to(np.inf), octaves)
+    codes = _octave_codes(omega, steps, octaves)
     return Drawn(Codes(codes, request.draw_dither(octaves * request.m, rng), octaves), steps)
+
+
+def _steps_for_octaves(omega: Floats, steps: Floats, wanted: Floats, octaves: int) -> Floats:
+    """Return steps (n,) for octaves, given those for the finest alone: longer, to reach further.
+
+    Wanted are at least those of the middle octave: the data may be as large as the coarsest suits, and would saturate
+    in the steps of the finest. Where the finest frequencies do not fit an int16 then, steps are as long as lets them.
+    """
+    most = max((octaves - 1) // 2, int((np.frexp(wanted)[1] - np.frexp(steps)[1]).max()))
+    for longer in range(min(most, MOST_OCTAVES), 0, -1):
+        if _largest(omega, np.ldexp(steps, longer), octaves) <= CODE_LIMIT:
+            return np.ldexp(steps, longer)
+    return steps
+
+
+def _octave_codes(omega: Floats, steps: Floats, octaves: int) -> npt.NDArray[np.int16]:
+    """Return codes (n, octaves·m) of frequencies omega: (n, m) of the finest octave, and those of the others."""
+    _require_octaves(omega, steps, octaves)
+    lowest = _lowest(omega, steps, octaves)
+    return np.concatenate([np.ldexp(lowest, j) for j in range(octaves)], axis=1).astype(np.int16)
+
+
+def _require_octaves(omega: Floats, steps: Floats, octaves: int) -> None:
+    """Refuse octaves of which the finest does not fit, or the lowest would be rounded away."""
+    largest = _largest(omega, steps, octaves)
+    if largest > CODE_LIMIT:
+        raise OperatorError(
+            f"The finest of {octaves} octaves does not fit: a frequency of {largest:.0f} in 2**24ths of a turn a step, "
+            f"and int16 holds {CODE_LIMIT}. Use smaller steps or a larger scale."
+        )
+    lowest = _lowest(omega, steps, octaves)
+    seen = (omega != 0).any(axis=1)
+    least = np.sqrt((lowest[seen] ** 2).mean(axis=1)).min(initial=np.inf)
+    if least < _LEAST_CODE:
+        raise OperatorError(
+            f"The lowest of {octaves} octaves would be rounded away: its frequencies are {least:.2g} in 2**24ths of a "
+            f"turn a step, and at least {_LEAST_CODE} are needed. Use fewer octaves or larger steps."
+        )
+
+
+def _lowest(omega: Floats, steps: Floats, octaves: int) -> Floats:
+    codes: Floats = np.rint(omega * steps[:, np.newaxis] * (TURN / (2 * np.pi) / 2 ** (octaves - 1)))
+    return codes
+
+
+def _largest(omega: Floats, steps: Floats, octaves: int) -> float:
+    return float(np.ldexp(np.abs(_lowest(omega, steps, octaves)).max(), octaves - 1))

@@ -12,10 +12,8 @@ import numpy as np
 from qckm.common.random import as_seed, mixed_with, spawn
 from qckm.errors import DecodeError, OperatorError, QckmError, RemarkWarning, warn
 from qckm.operator import signatures
-from qckm.operator.arguments import as_count
 from qckm.operator.drawing import require_drawable
-from qckm.operator.frequency_count import choose_n_frequencies
-from qckm.operator.request import Dither
+from qckm.operator.request import Dither, as_count, choose_n_frequencies
 from qckm.planning.column_checks import doubts_of_rows
 from qckm.planning.pilot import PILOT_ROWS, ROWS_A_CLUSTER, Pilot, Settings, choose_law, choose_settings
 from qckm.planning.row_sample import RowSample

@@ -11,7 +11,7 @@ from qckm.decoding.targets.clustering import Clustering
 from qckm.decoding.targets.n_clusters import ClusterCount
 from qckm.drift.drift_result import Drift, DriftSeries
 from qckm.drift.witness import density_map, witness_map
-from qckm.operator.arguments import as_count
+from qckm.operator.request import as_count
 from qckm.plots.axes import as_axes, as_numbers, draw_plane, figure_of, ink_of, require
 from qckm.sketch import Sketch
 from qckm.sources.rows import as_rows

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.errors import OperatorError, PrivacyError
-from qckm.operator.arguments import as_ranges
+from qckm.operator.request import as_ranges
 from qckm.privacy import mechanisms
 from qckm.privacy.sensitivity import of_one_row
 from qckm.sketch import Sketch, SketchOperator

@@ -20,7 +20,7 @@ from qckm.errors import OperatorError, QckmError, RowsError, SourceError
 from qckm.kernels.portable import Measurement, PortableSketcher, Summary
 from qckm.kernels.sketcher import Sketcher, count_bits, current_gpu, is_on_gpu, make_sketcher, parse_device
 from qckm.kernels.threads import as_jobs
-from qckm.operator import ConstructedOperator
+from qckm.operator import Operator
 from qckm.operator.request import Dither
 from qckm.sketch import sections
 from qckm.sketch.columns import ColumnSums, unknown_bounds
@@ -98,7 +98,7 @@ class Sketch(Sums):
         write_atomically(path, sections.dumps(self))
 
 
-class SketchOperator(ConstructedOperator):
+class SketchOperator(Operator):
     """What is measured of a row, and the sums of it.
 
     Build one with `from_pilot`, `draw`, `from_ranges`, `from_frequencies` or `from_seed`. Two operators are equal when

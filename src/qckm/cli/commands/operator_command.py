@@ -12,7 +12,7 @@ from qckm.cli.error_hints import remarks_in_words
 from qckm.cli.inputs import Reading, read_ranges
 from qckm.cli.paths import Input, Output
 from qckm.common.text import format_bytes
-from qckm.operator import ranges as public
+from qckm.operator.request import LAW_OF_RANGES
 from qckm.planning.plan import Plan, draw_operator
 from qckm.sketch import SketchOperator
 
@@ -110,7 +110,7 @@ def _from_ranges(
         clusters,
         n_frequencies=plan.n_frequencies,
         octaves=None if plan.octaves == 1 else plan.octaves,
-        law=public.LAW if plan.law == "auto" else plan.law,
+        law=LAW_OF_RANGES if plan.law == "auto" else plan.law,
         signature=plan.signature,
         dither=plan.dither,
         units=upper - lower if plan.standardize else None,
