@@ -82,16 +82,8 @@ def reserved(address: Address) -> Iterator[list[socket.socket]]:
         yield sockets
 
 
-def serve(
-    service: Service, address: Address, broker: Broker | None = None, sockets: list[socket.socket] | None = None
-) -> None:
-    """Serve until SIGTERM or Ctrl-C, HTTP and what comes from a broker."""
-    with contextlib.suppress(KeyboardInterrupt):  # after a graceful end, uvicorn raises again what ended it
-        make_server(service, address, broker).run(sockets)
-
-
 def make_server(service: Service, address: Address, broker: Broker | None = None) -> uvicorn.Server:
-    """Return a server that is to be run."""
+    """Return a server of HTTP, and of what comes from a broker, that is to be run until SIGTERM or Ctrl-C."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from qckm.collector import messages, schema, senders, upkeep
 from qckm.collector.counting import Outcome
@@ -46,26 +46,16 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         given: dict[str, Any] = {"registry": self.registry}
+        seconds, sizes = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5), (1, 10, 100, 1000, 10_000)
         self.messages = Counter("qckm_messages", "Messages of devices, by what became of them", ["outcome"], **given)
         self.parts = Counter("qckm_parts", "Parts, by what became of them", ["outcome"], **given)
         self.rows = Counter("qckm_rows", "Rows that were added to sums", **given)
         self.refused = Counter("qckm_refused", "Whatever was refused, by reason", ["reason"], **given)
-        self.commits = Histogram(
-            "qckm_commit_seconds",
-            "Transactions, until they are on the disk",
-            buckets=(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5),
-            **given,
-        )
-        self.batch = Histogram(
-            "qckm_commit_messages", "Messages in a transaction", buckets=(1, 10, 100, 1000, 10_000), **given
-        )
+        durable = "Transactions, until they are on the disk"
+        self.commits = Histogram("qckm_commit_seconds", durable, buckets=seconds, **given)
+        self.batch = Histogram("qckm_commit_messages", "Messages in a transaction", buckets=sizes, **given)
         self.waiting = Gauge("qckm_waiting_messages", "Messages that wait for a commit", **given)
         self.mqtt = Gauge("qckm_mqtt_connected", "Whether there is a connection to the broker", **given)
-
-    def text(self) -> bytes:
-        """Return all numbers, as Prometheus reads them."""
-        text: bytes = generate_latest(self.registry)
-        return text
 
 
 @dataclass

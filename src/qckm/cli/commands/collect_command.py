@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tomllib
 from collections.abc import Callable
@@ -116,7 +117,8 @@ def command(
             console.say("The first token, with all rights; it is not shown again:")
             console.say(f"  {secret}")
         console.say(f"The page: {address.url}/" + (f"#{secret}" if secret else ""))
-        server.serve(service, address, broker, sockets)
+        with contextlib.suppress(KeyboardInterrupt):  # after a graceful end, uvicorn raises again what ended it
+            server.make_server(service, address, broker).run(sockets)
 
 
 def _require_extra() -> None:
