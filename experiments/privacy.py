@@ -25,8 +25,10 @@ import argparse
 import hashlib
 import time
 import warnings
-from functools import cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -42,6 +44,7 @@ from qckm.privacy.local import choose_bits, debiased, keep_chance
 from qckm.privacy.report import ALL
 
 DELTA, RANGE, N_JUDGES = 1e-6, 12.0, 20_000
+Trial = Callable[..., list[tuple[object, ...]]]
 HEADER = ("point", "seed", "rows", "epsilon", "method", "sse_ratio", "converged", "seconds", "code")
 # name: kind, rows, epsilon; the slow ones first, so that processes end together
 POINTS: dict[str, tuple[str, int, float]] = {
@@ -111,47 +114,74 @@ def trial(name: str, seed: int) -> list[tuple[object, ...]]:
         op = qckm.SketchOperator.from_ranges(lower, upper, K, random_state=seed, private=True)
         sketch = qckm.privacy.release(op.sketch(X, n_jobs=1), epsilon=epsilon, delta=DELTA)
         others = peers(X, K, lower, upper, epsilon, DELTA, seed)
-    judges = X[np.random.default_rng(seed).choice(len(X), min(len(X), N_JUDGES), replace=False)]
-    best = KMeans(K, n_init=5, random_state=seed).fit(judges).inertia_
-    start = time.perf_counter()
-    found = qckm.decode(sketch, K, random_state=seed)
-    seconds = time.perf_counter() - start
-    # Five starts may all miss the best: from what was found, k-means may do better.
-    best = min(best, KMeans(K, init=found.centers, n_init=1).fit(judges).inertia_)
+    ours, ratio = decoded({"qckm": sketch}, K, X, seed)
+    lines = [("qckm", found.centers, found.converged, seconds) for found, seconds in ours.values()]
+    lines += [(method, centers, "", "") for method, centers in others.items()]
     count = rows or len(X)
-
-    def line(method: str, centers: np.ndarray, *decoded: object) -> tuple[object, ...]:
-        ratio = f"{sse(judges, centers) / best:.4f}"
-        return (name, seed, count, f"{epsilon:g}", method, ratio, *(decoded or ("", "")), code())
-
-    own = line("qckm", found.centers, found.converged, f"{seconds:.1f}")
-    return [own, *(line(method, centers) for method, centers in others.items())]
+    return [
+        (name, seed, count, f"{epsilon:g}", method, ratio(centers), *facts, code()) for method, centers, *facts in lines
+    ]
 
 
-def measure(job: tuple[str, int]) -> list[tuple[object, ...]]:
-    """Do one run on one thread: there are as many processes as cores."""
+def decoded(
+    sketches: dict[str, qckm.Sketch], K: int, X: np.ndarray, seed: int
+) -> tuple[dict[str, tuple[Any, str]], Callable[[np.ndarray], str]]:
+    """Decode some sketches of rows; return what was found in each, with the seconds, and what judges centroids.
+
+    That is their SSE over the best k-means, on 20 000 of the rows.
+    """
+    judges = X[np.random.default_rng(seed).choice(len(X), min(len(X), N_JUDGES), replace=False)]
+    found = {}
+    for name, sketch in sketches.items():
+        start = time.perf_counter()
+        clusters = qckm.decode(sketch, K, random_state=seed)
+        found[name] = clusters, f"{time.perf_counter() - start:.1f}"
+    best = min(
+        KMeans(K, n_init=5, random_state=seed).fit(judges).inertia_,
+        # Five starts may all miss the best: from what was found, k-means may do better.
+        *(KMeans(K, init=each.centers, n_init=1).fit(judges).inertia_ for each, _ in found.values()),
+    )
+    return found, lambda centers: f"{sse(judges, centers) / best:.4f}"
+
+
+def arguments(name: str, description: str, runs: int) -> argparse.ArgumentParser:
+    """Return a parser of what the experiments of privacy have in common."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=positive, default=runs, help="seeds a point")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--jobs", type=positive, default=1, help="processes")
+    parser.add_argument("--folder", type=Path, default=RESULTS, help=f"where {name}.csv is, which is added to")
+    return parser
+
+
+def measure(table: Table, trial: Trial, jobs: Iterable[tuple[Any, ...]], processes: int) -> None:
+    """Do the runs that are not in a table yet."""
+    with table.alone():
+        done = table.done()
+        left = [
+            job for job in jobs if tuple(f"{key:g}" if isinstance(key, float) else str(key) for key in job) not in done
+        ]
+        run(table, left, partial(_on_one_thread, trial), processes, in_order=False)
+
+
+def _on_one_thread(trial: Trial, job: tuple[Any, ...]) -> list[tuple[object, ...]]:
     warnings.simplefilter("ignore")
-    with threadpool_limits(1):
+    with threadpool_limits(1):  # there are as many processes as cores
         return trial(*job)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("points", nargs="*", default=list(POINTS), help=f"among {', '.join(POINTS)}; all by default")
-    parser.add_argument("--runs", type=positive, default=20, help="seeds a point")
-    parser.add_argument("--seed", type=int, default=0, help="the first seed")
-    parser.add_argument("--jobs", type=positive, default=1, help="processes")
-    parser.add_argument("--folder", type=Path, default=RESULTS, help="where privacy.csv is, which is added to")
+def measure_points(
+    name: str, header: Sequence[str], points: Iterable[str], trial: Trial, description: str, runs: int
+) -> None:
+    """Measure the points that the command line asks for, seed by seed."""
+    parser, names = arguments(name, description, runs), list(points)
+    parser.add_argument("points", nargs="*", default=names, help=f"among {', '.join(names)}; all by default")
     args = parser.parse_args()
-    if unknown := set(args.points) - set(POINTS):
+    if unknown := set(args.points) - set(names):
         parser.error(f"no such point: {', '.join(sorted(unknown))}")
-    table = Table("privacy", HEADER, 2, args.folder)
-    with table.alone():
-        done = table.done()
-        jobs = [(name, seed) for seed in range(args.seed, args.seed + args.runs) for name in args.points]
-        jobs = [(name, seed) for name, seed in jobs if (name, str(seed)) not in done]
-        run(table, jobs, measure, args.jobs, in_order=False)
+    jobs = [(point, seed) for seed in range(args.seed, args.seed + args.runs) for point in args.points]
+    measure(Table(name, header, 2, args.folder), trial, jobs, args.jobs)
 
 
 if __name__ == "__main__":
-    main()
+    measure_points("privacy", HEADER, POINTS, trial, __doc__, 20)

@@ -11,23 +11,15 @@ in logarithms: with all 38, a decode from ranges takes more than eight minutes.
 
 from __future__ import annotations
 
-import argparse
-import time
-import warnings
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
-from sklearn.cluster import KMeans
-from threadpoolctl import threadpool_limits
 
 import qckm
-from common import RESULTS, sse
 from decoder.datasets import FOLDER, real
-from paper.arguments import positive
-from paper.runner import Table, run
-from privacy import DELTA, N_JUDGES, code, outwards
+from paper.runner import Table
+from privacy import DELTA, arguments, code, decoded, measure, outwards
 
 K = 10
 SETS = ("mnist_spectral", "walking_accelerometer", "skin_segmentation", "kddcup99_10pct")
@@ -50,46 +42,31 @@ def trial(name: str, epsilon: float, seed: int) -> list[tuple[object, ...]]:
     X = rows_of(name)
     op = qckm.SketchOperator.from_ranges(*outwards(X), K, random_state=seed, private=True)
     private = qckm.privacy.release(op.sketch(X, n_jobs=1), epsilon=epsilon, delta=DELTA)
-    judges = X[np.random.default_rng(seed).choice(len(X), min(len(X), N_JUDGES), replace=False)]
-    found, seconds = {}, {}
-    for kind, sketch in (("private", private), ("ordinary", replace(private, ledger=None))):
-        start = time.perf_counter()
-        found[kind] = qckm.decode(sketch, K, random_state=seed)
-        seconds[kind] = time.perf_counter() - start
-    best = min(
-        KMeans(K, n_init=5, random_state=seed).fit(judges).inertia_,
-        *(KMeans(K, init=each.centers, n_init=1).fit(judges).inertia_ for each in found.values()),
-    )
+    found, ratio = decoded({"private": private, "ordinary": replace(private, ledger=None)}, K, X, seed)
     return [
-        (name, f"{epsilon:g}", seed, kind, f"{sse(judges, each.centers) / best:.4f}", each.converged,
-         f"{each.excess_high:.4f}", f"{seconds[kind]:.1f}", code())
-        for kind, each in found.items()
-    ]  # fmt: skip
-
-
-def measure(job: tuple[str, float, int]) -> list[tuple[object, ...]]:
-    """Do one run on one thread: there are as many processes as cores."""
-    warnings.simplefilter("ignore")
-    with threadpool_limits(1):
-        return trial(*job)
+        (
+            name,
+            f"{epsilon:g}",
+            seed,
+            kind,
+            ratio(each.centers),
+            each.converged,
+            f"{each.excess_high:.4f}",
+            seconds,
+            code(),
+        )
+        for kind, (each, seconds) in found.items()
+    ]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments("privacy_ordinary", __doc__, 20)
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.3, 1.0, 10.0, 100.0])
     parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
-    parser.add_argument("--runs", type=positive, default=20, help="seeds a point")
-    parser.add_argument("--seed", type=int, default=0, help="the first seed")
-    parser.add_argument("--jobs", type=positive, default=1, help="processes")
-    parser.add_argument("--folder", type=Path, default=RESULTS, help="where privacy_ordinary.csv is, which is added to")
     args = parser.parse_args()
-    table = Table("privacy_ordinary", HEADER, 3, args.folder)
-    with table.alone():
-        done = table.done()
-        seeds = range(args.seed, args.seed + args.runs)
-        jobs = [(name, epsilon, seed) for seed in seeds for epsilon in args.epsilons for name in args.sets]
-        jobs = [job for job in jobs if (job[0], f"{job[1]:g}", str(job[2])) not in done]
-        run(table, jobs, measure, args.jobs, in_order=False)
+    seeds = range(args.seed, args.seed + args.runs)
+    jobs = [(name, epsilon, seed) for seed in seeds for epsilon in args.epsilons for name in args.sets]
+    measure(Table("privacy_ordinary", HEADER, 3, args.folder), trial, jobs, args.jobs)
 
 
 if __name__ == "__main__":

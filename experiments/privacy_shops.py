@@ -11,21 +11,12 @@ k-means on 20 000 of the rows, as in privacy.py. Each run is three lines of resu
 
 from __future__ import annotations
 
-import argparse
-import time
-import warnings
-from pathlib import Path
-
 import numpy as np
-from sklearn.cluster import KMeans
-from threadpoolctl import threadpool_limits
 
 import qckm
-from common import RESULTS, gaussian_clusters, sse
+from common import gaussian_clusters
 from decoder.datasets import real
-from paper.arguments import positive
-from paper.runner import Table, run
-from privacy import DELTA, N_JUDGES, RANGE, code, outwards
+from privacy import DELTA, RANGE, code, decoded, measure_points, outwards
 
 SHOPS, EPSILON, K, N = 40, 1.0, 10, 10
 HEADER = ("point", "seed", "rows", "noise", "sse_ratio", "converged", "seconds", "code")
@@ -51,46 +42,12 @@ def trial(name: str, seed: int) -> list[tuple[object, ...]]:
         "central": qckm.privacy.release(sum(shops), **budget),
         "shops": sum(qckm.privacy.release(shop, **budget) for shop in shops),
     }
-    judges = X[np.random.default_rng(seed).choice(len(X), min(len(X), N_JUDGES), replace=False)]
-    found, seconds = {}, {}
-    for noise, sketch in sketches.items():
-        start = time.perf_counter()
-        found[noise] = qckm.decode(sketch, K, random_state=seed)
-        seconds[noise] = time.perf_counter() - start
-    best = min(
-        KMeans(K, n_init=5, random_state=seed).fit(judges).inertia_,
-        *(KMeans(K, init=each.centers, n_init=1).fit(judges).inertia_ for each in found.values()),
-    )
-    lines = []
-    for noise, each in found.items():
-        ratio = f"{sse(judges, each.centers) / best:.4f}"
-        lines.append((name, seed, len(X), noise, ratio, each.converged, f"{seconds[noise]:.1f}", code()))
-    return lines
-
-
-def measure(job: tuple[str, int]) -> list[tuple[object, ...]]:
-    """Do one run on one thread: there are as many processes as cores."""
-    warnings.simplefilter("ignore")
-    with threadpool_limits(1):
-        return trial(*job)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("points", nargs="*", default=list(POINTS), help=f"among {', '.join(POINTS)}; all by default")
-    parser.add_argument("--runs", type=positive, default=5, help="seeds a point")
-    parser.add_argument("--seed", type=int, default=0, help="the first seed")
-    parser.add_argument("--jobs", type=positive, default=1, help="processes")
-    parser.add_argument("--folder", type=Path, default=RESULTS, help="where privacy_shops.csv is, which is added to")
-    args = parser.parse_args()
-    if unknown := set(args.points) - set(POINTS):
-        parser.error(f"no such point: {', '.join(sorted(unknown))}")
-    table = Table("privacy_shops", HEADER, 2, args.folder)
-    with table.alone():
-        done = table.done()
-        jobs = [(name, seed) for seed in range(args.seed, args.seed + args.runs) for name in args.points]
-        run(table, [job for job in jobs if (job[0], str(job[1])) not in done], measure, args.jobs, in_order=False)
+    found, ratio = decoded(sketches, K, X, seed)
+    return [
+        (name, seed, len(X), noise, ratio(each.centers), each.converged, seconds, code())
+        for noise, (each, seconds) in found.items()
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    measure_points("privacy_shops", HEADER, POINTS, trial, __doc__, 5)
