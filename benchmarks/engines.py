@@ -80,7 +80,7 @@ def by_path(cluster):
 def tiny_tasks(cluster):
     # As many tasks as one asks for, of a file of one row.
     from qckm.engines.clusters import dump_task
-    from qckm.engines.row_jobs import SketchJob
+    from qckm.engines.jobs import SketchJob
     from qckm.sources.pieces import Piece
     from qckm.sources.table import Selection
     from qckm.sources.text import UNKNOWN

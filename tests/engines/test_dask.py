@@ -23,7 +23,7 @@ import dask.bag as db  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 
 from qckm.engines.dask import delayed_sketch, open_partitions  # noqa: E402
-from qckm.engines.dask_tasks import FAN_IN  # noqa: E402
+from qckm.engines.dask_partitions import FAN_IN  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore:Sending large graph"

@@ -18,7 +18,7 @@ from qckm import engines
 from qckm.cli import run
 from qckm.engines import files as engine_files
 from qckm.engines.files import FileRows
-from qckm.engines.row_jobs import SketchJob
+from qckm.engines.jobs import SketchJob
 from qckm.errors import RowsError, SourceError
 from qckm.planning.sampling import draw_pilot
 from qckm.sketch import files, group_tables

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm.engines.jobs import Block
-from qckm.engines.row_jobs import SketchJob
+from qckm.engines.jobs import Block, SketchJob, loads
 from qckm.errors import RowsError
 from qckm.sketch import files
 
@@ -59,7 +58,7 @@ def test_a_nan_is_named(rows):
 def test_a_task_of_an_engine_uses_its_gpu(rows):
     operator = qckm.SketchOperator.draw(3, 50, 1.0, random_state=0)
     job = SketchJob(operator, device="cuda")
-    restored = SketchJob.restore(*job.settings())
+    restored = loads(job.dumps())
     weights = np.arange(len(rows)) % 3
     for weight in (None, weights):
         on_gpu, on_cpu = (job.result(job.part([Block(rows, weight)], 0)) for job in (restored, SketchJob(operator)))

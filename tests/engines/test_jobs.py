@@ -5,8 +5,20 @@ import pytest
 
 import qckm
 from qckm import engines
-from qckm.engines.jobs import Block, loads, merge_outcomes, merge_parts, outcome_of, result_of, run_part
-from qckm.engines.row_jobs import SAMPLED_PARTS, MisfitJob, SampleJob, SketchJob, choose_parts
+from qckm.engines.jobs import (
+    SAMPLED_PARTS,
+    Block,
+    MisfitJob,
+    SampleJob,
+    SketchJob,
+    choose_parts,
+    loads,
+    merge_outcomes,
+    merge_parts,
+    outcome_of,
+    result_of,
+    run_part,
+)
 from qckm.errors import MissingExtraError, RowsError, SourceError
 from qckm.planning.pilot import pilot_of
 from qckm.planning.row_sample import RowSample

@@ -19,7 +19,7 @@ from pyspark.ml import Pipeline, PipelineModel  # noqa: E402
 from pyspark.ml.feature import VectorAssembler  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
 
-from qckm.engines import row_jobs  # noqa: E402
+from qckm.engines import jobs  # noqa: E402
 from qckm.engines.spark import SparkPartitions  # noqa: E402
 from qckm.engines.spark_ml import CompressiveKMeans, CompressiveKMeansModel  # noqa: E402
 
@@ -104,7 +104,7 @@ def test_the_pilot_looks_into_some_partitions_only(spark, tmp_path, monkeypatch)
         open(os.path.join(folder, str(pyspark.TaskContext.get().partitionId())), "w").close()
         yield from batches
 
-    monkeypatch.setattr(row_jobs, "SAMPLED_PARTS", 3)
+    monkeypatch.setattr(jobs, "SAMPLED_PARTS", 3)
     many = spark.range(0, 600, 1, 6).select(F.col("id").cast("double"))
     pilot = draw_pilot(SparkPartitions(many.mapInArrow(read, many.schema)), np.random.default_rng(0))
     assert sorted(os.listdir(folder)) in (["0", "2", "4"], ["1", "3", "5"])

@@ -15,13 +15,19 @@ import distributed
 from dask.delayed import Delayed, delayed
 
 from qckm.engines.clusters import TICK, Cluster, run_task
-from qckm.engines.dask_partitions import ArrayPartitions, BagPartitions, DaskPartitions, FramePartitions
-from qckm.engines.dask_tasks import FAN_IN, load_sketch, merge_tree, shipped
-from qckm.engines.jobs import merge_parts
-from qckm.engines.row_jobs import SketchJob
+from qckm.engines.dask_partitions import (
+    FAN_IN,
+    ArrayPartitions,
+    BagPartitions,
+    DaskPartitions,
+    FramePartitions,
+    merge_tree,
+    shipped,
+)
+from qckm.engines.jobs import SketchJob, loads, merge_parts
 from qckm.errors import SourceError
 from qckm.kernels.threads import count_threads
-from qckm.sketch import SketchOperator
+from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.rows import OnBad
 
 
@@ -73,6 +79,12 @@ def delayed_sketch(
     held.require_columns(operator)
     job = SketchJob(operator, held.names, on_bad, n_jobs or 1)
     return delayed(load_sketch, pure=True)(merge_tree(job, held.parts(job)), shipped("job", job.dumps()))
+
+
+def load_sketch(data: bytes, job: bytes) -> Sketch:
+    """Return the sketch of a result."""
+    found: Sketch = loads(job).result(data)
+    return found
 
 
 class DaskCluster(Cluster):

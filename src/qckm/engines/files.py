@@ -1,24 +1,34 @@
-"""Rows in files that the workers of a cluster read themselves: by reference, a list of pieces a task."""
+"""Rows in files that the workers of a cluster read themselves, by reference: a list of pieces a task.
+
+And the jobs that write a file for every task, to a folder that all workers share: labels, or tables of sketches. A file
+appears whole, and one that is written again, for a worker that was lost, takes the place of the first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
+from qckm.common import atomic
+from qckm.common.arrays import Int64s
 from qckm.common.text import is_url, public_name
 from qckm.engines.clusters import Cluster, dump_task
-from qckm.engines.folder_jobs import GroupJob
-from qckm.engines.jobs import Job
+from qckm.engines.jobs import MODEL, OPERATOR, Block, CountingJob, Job, choose_parts
 from qckm.engines.partitions import Partitions
-from qckm.engines.row_jobs import choose_parts
 from qckm.errors import SourceError, SplitError
+from qckm.models import Model
+from qckm.models.model import label_batch
 from qckm.planning.row_sample import RowSample
 from qckm.planning.sampling import sample_of
-from qckm.sketch import SketchOperator
+from qckm.sketch import SketchOperator, group_tables
+from qckm.sketch.grouping import GroupedSketches
 from qckm.sources.opening import open_source, open_table
 from qckm.sources.pieces import Piece, packed, pieces_of, pieces_of_url
 from qckm.sources.remote import fetched
@@ -141,10 +151,114 @@ class FileRows(Partitions):
         Returns how many rows were sketched, and how many skipped; `qckm.sketch.group_tables.load` adds the tables up.
         """
         self.require_columns(operator)
-        job = GroupJob(operator, by, folder, on_bad)
+        job = GroupJob(operator, folder, tuple(by), on_bad)
         count, skipped = job.result(self.fold(job)).tolist()
         return count, skipped
 
     def _read_whole_files(self) -> None:
         self._whole = True
         del self._tasks
+
+
+@dataclass(eq=False)
+class LabelJob(CountingJob):
+    """Write the labels of a partition.
+
+    Parameters
+    ----------
+    model : Model
+    folder : str
+    value : {"distance", "score"}, optional
+        What to write beside the label.
+    keeps : sequence of str
+        Columns to carry through.
+    on_bad : {"error", "skip"}
+        Bad rows are an error, or keep their place with an empty label.
+    """
+
+    kind, carrier = "label", MODEL
+
+    model: Model
+    folder: str
+    value: str | None = None
+    keeps: Sequence[str] = ()
+    on_bad: OnBad = "error"
+
+    def __post_init__(self) -> None:
+        self.folder = os.path.abspath(self.folder)
+
+    @property
+    def size(self) -> int:
+        """How many numbers a result is: the rows of each label, and those that have none."""
+        return len(self.model.centers) + 1
+
+    def part(self, blocks: Iterable[Block], number: int) -> bytes:
+        """Write the labels; return how many rows have each label, and how many have none."""
+        path = _path_in(self.folder, number)
+        counts = np.zeros(self.size, np.int64)
+        writer: pq.ParquetWriter | None = None
+        with atomic.replacing(path) as place:
+            try:
+                for block in blocks:
+                    table = self._labelled(block, counts)
+                    writer = writer or pq.ParquetWriter(place, table.schema)
+                    writer.write_table(table)
+                if writer is None:
+                    pq.write_table(pa.table({"cluster": pa.array([], pa.int32())}), place)
+            finally:
+                if writer is not None:
+                    writer.close()
+        return counts.astype("<i8").tobytes()
+
+    def _labelled(self, block: Block, counts: Int64s) -> pa.Table:
+        assert block.batch is not None, "labels are written of files"
+        found = label_batch(self.model, block.batch, self.on_bad, n_jobs=1)
+        columns = {"cluster": pa.array(found.labels, mask=found.bad)}
+        if self.value is not None:
+            columns[self.value] = pa.array(found.distances, mask=found.bad)
+        counts[:-1] += np.bincount(found.labels[~found.bad], minlength=len(counts) - 1)
+        counts[-1] += found.bad.sum()
+        kept = {} if block.kept is None else dict(zip(block.kept.column_names, block.kept.columns, strict=True))
+        return pa.table({**kept, **columns})
+
+
+@dataclass(eq=False)
+class GroupJob(CountingJob):
+    """Sketch the groups of a partition. One that is in several is in several tables: `group_tables.load` adds them up.
+
+    Parameters
+    ----------
+    operator : SketchOperator
+    folder : str
+    keeps : sequence of str
+        The columns that make groups.
+    on_bad : {"error", "skip"}
+    """
+
+    kind, carrier, size = "group", OPERATOR, 2  # rows that were sketched, and those that were skipped
+
+    operator: SketchOperator
+    folder: str
+    keeps: Sequence[str] = ()
+    on_bad: OnBad = "error"
+
+    def __post_init__(self) -> None:
+        self.folder = os.path.abspath(self.folder)
+
+    def part(self, blocks: Iterable[Block], number: int) -> bytes:
+        """Write a table of sketches; return how many rows are in it, and how many were skipped."""
+        path = _path_in(self.folder, number)
+        groups = GroupedSketches(self.operator, self.keeps)
+        with groups.filling(self.on_bad, n_jobs=1) as add:
+            for block in blocks:
+                assert block.batch is not None, "groups are made of files"
+                add(block.kept, block.batch)
+        group_tables.save(groups, path)
+        return np.array([groups.sums.count.sum(), groups.skipped.sum()], "<i8").tobytes()
+
+
+def _path_in(folder: str, number: int) -> str:
+    """Return where the file of a task is: part-00000.parquet and so on, in order."""
+    if not os.path.isdir(folder):
+        raise SourceError(f"{folder}: expected a folder that this machine and all workers share, got none.")
+    return os.path.join(folder, f"part-{number:05}.parquet")

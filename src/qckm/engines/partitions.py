@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.engines.jobs import Job
-from qckm.engines.row_jobs import MisfitJob, SampleJob, SketchJob
+from qckm.engines.jobs import Job, MisfitJob, SampleJob, SketchJob
 from qckm.errors import RowsError, SourceError
 from qckm.kernels.sketcher import current_gpu
 from qckm.models import Model

@@ -26,9 +26,8 @@ from pyspark.sql.types import ArrayType, NumericType, StructType
 
 from qckm.engines.blocks import blocks_of
 from qckm.engines.clusters import TICK, Cluster, run_task
-from qckm.engines.jobs import Job, merge_outcomes, outcome_of, result_of, run_part
+from qckm.engines.jobs import Job, choose_parts, merge_outcomes, outcome_of, result_of, run_part
 from qckm.engines.partitions import ColumnChoice, Partitions, columns_beside, select_names
-from qckm.engines.row_jobs import choose_parts
 from qckm.errors import RowsError, SourceError
 from qckm.sketch import SketchOperator, files, group_tables
 from qckm.sketch.grouping import GroupedSketches
