@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 import qckm
 from benchmarks.timing import Row, Rows, ratio
-from qckm.decoding.clouds.contributions import contributions_of, measure
+from qckm.decoding.clouds.totals import contributions_of, measure
 from qckm.kernels.threads import count_threads
 
 _POINTS, _FREQUENCIES = 10_000, 1000  # 2000 measurements

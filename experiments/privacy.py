@@ -40,8 +40,7 @@ from decoder.datasets import real
 from paper.arguments import positive
 from paper.runner import Table, run
 from privacy_peers import peers
-from qckm.privacy.local import choose_bits, debiased, keep_chance
-from qckm.privacy.report import ALL
+from qckm.privacy.local import ALL, choose_bits, debiased, keep_chance
 
 DELTA, RANGE, N_JUDGES = 1e-6, 12.0, 20_000
 Trial = Callable[..., list[tuple[object, ...]]]

@@ -16,9 +16,8 @@ import qckm
 from common import keep
 from privacy_auditor import audited_epsilon
 from qckm.privacy import mechanisms
-from qckm.privacy.local import LocalReporter
-from qckm.privacy.report import loads
-from qckm.privacy.sensitivity import Sensitivity
+from qckm.privacy.local import LocalReporter, loads
+from qckm.privacy.mechanisms import Sensitivity
 
 DRAWS, RELEASES = 1_000_000, 100_000
 EPSILON, DELTA = 2.0, 1e-3

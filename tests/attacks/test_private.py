@@ -12,8 +12,8 @@ import qckm
 from qckm.cli import run
 from qckm.errors import MergeError, MessageError, PoorFitWarning, PrivacyError, SketchError, UncountedWarning
 from qckm.privacy import LocalPool, LocalReporter, epsilon_of, pool_reports, release
+from qckm.privacy.local import ALL, Report, dumps, loads
 from qckm.privacy.local_pool import _Seen
-from qckm.privacy.report import ALL, Report, dumps, loads
 from qckm.sketch.ledger import Spent, both, either
 
 ROWS = np.random.default_rng(0).normal(size=(2000, 2)).clip(-5, 5)

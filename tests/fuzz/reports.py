@@ -14,7 +14,7 @@ from fuzz.messages import whole_messages
 from fuzz.mutations import NUMBERS, mutate_bytes
 from qckm.errors import MessageError
 from qckm.privacy import LocalPool, LocalReporter
-from qckm.privacy.report import ALL, as_report
+from qckm.privacy.local import ALL, as_report
 from qckm.sensor import wire
 from qckm.sketch import files
 

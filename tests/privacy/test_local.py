@@ -9,8 +9,7 @@ import pytest
 import qckm
 from qckm.errors import MessageError, PrivacyError
 from qckm.privacy import LocalPool, LocalReporter, pool_reports
-from qckm.privacy.local import choose_bits, debiased, keep_chance
-from qckm.privacy.report import ALL, Report, dumps, loads
+from qckm.privacy.local import ALL, Report, choose_bits, debiased, dumps, keep_chance, loads
 from qckm.sensor import Pool
 
 OP = qckm.SketchOperator.from_ranges([-5, -5], [5, 5], n_clusters=2, n_frequencies=10, octaves=1, random_state=0)

@@ -13,9 +13,8 @@ import pytest
 
 import qckm
 from qckm.privacy import mechanisms
-from qckm.privacy.local import LocalReporter
-from qckm.privacy.report import loads
-from qckm.privacy.sensitivity import Sensitivity
+from qckm.privacy.local import LocalReporter, loads
+from qckm.privacy.mechanisms import Sensitivity
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "experiments"))
 

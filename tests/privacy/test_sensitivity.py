@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qckm
-from qckm.privacy.sensitivity import of_one_row
+from qckm.privacy.mechanisms import of_one_row
 
 SIGNATURES = ("one-bit", "exponential", "2-bit", "3-bit", "triangle", "modulo")
 

@@ -19,7 +19,7 @@ from qckm.collector.settings import Settings
 from qckm.collector.windows import Cell, cell_of_message
 from qckm.common.arrays import Int64s
 from qckm.errors import MessageError
-from qckm.privacy.report import as_report
+from qckm.privacy.local import as_report
 from qckm.sensor import signed, wire
 from qckm.sketch import SketchOperator
 

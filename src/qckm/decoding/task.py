@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from qckm.common import memory
 from qckm.common.arrays import Floats
@@ -40,7 +41,55 @@ class Task:
     spread: Floats | None
     n_init: int
     random_state: Any
-    decoder: str
+
+    @classmethod
+    def of(
+        cls,
+        sketch: Sketch,
+        n_clusters: int,
+        init: npt.ArrayLike | None,
+        rows: Pilot | None,
+        bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None,
+        n_init: int,
+        random_state: Any,
+        spread: npt.ArrayLike | None,
+    ) -> Task:
+        """Check what was asked of `decode`."""
+        require_sketch(sketch)
+        require_positive("n_clusters", n_clusters)
+        require_positive("n_init", n_init)
+        require_rows(sketch, "n_clusters", n_clusters, "cannot be decoded")
+        n = sketch.operator.n_features
+        lower, upper = _box(sketch, bounds)
+        start = None if init is None else _finite("init", init, (n_clusters, n))
+        deviation = None if spread is None else _finite("spread", spread, (n,))
+        require_room(n, sketch.operator.n_frequencies)
+        return cls(sketch, n_clusters, lower, upper, start, rows, deviation, n_init, random_state)
+
+
+def _box(sketch: Sketch, bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None) -> tuple[Floats, Floats]:
+    """Return the box in data units: as given or as seen, but never beyond what the operator can code."""
+    n = sketch.operator.n_features
+    try:
+        lower, upper = (
+            np.broadcast_to(np.asarray(bound, np.float64), (n,))
+            for bound in (sketch.coded_bounds if bounds is None else bounds)
+        )
+    except (ValueError, TypeError) as error:
+        raise DecodeError(
+            f"Expected bounds as a pair (lower, upper) of shape ({n},) each, got {bounds!r:.80}."
+        ) from error
+    if not (np.isfinite(lower).all() and np.isfinite(upper).all() and (lower <= upper).all()):
+        raise DecodeError("Expected finite bounds with lower <= upper: an empty sketch has none, pass bounds=.")
+    least, greatest = sketch.operator.reach
+    return np.clip(lower, least, greatest), np.clip(upper, least, greatest)
+
+
+def _finite(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
+    array = np.asarray(values, np.float64)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise DecodeError(f"Expected finite {name} of shape {shape}, got shape {array.shape}.")
+    return array
 
 
 def require_sketch(sketch: Any) -> None:

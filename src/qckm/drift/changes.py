@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.decoding.clouds.cloud import Cloud
-from qckm.decoding.clouds.contributions import Singles, measure
+from qckm.decoding.clouds.totals import Singles, measure
 from qckm.decoding.targets.clustering import Clustering
 from qckm.drift.reference_rows import Whitening
 from qckm.operator.signatures import Signature

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.decoding.clouds.calibration import as_sample
-from qckm.decoding.clouds.contributions import Singles, measure
+from qckm.decoding.clouds.totals import Singles, measure
 from qckm.errors import RowsError
 from qckm.kernels.threads import one_thread
 from qckm.sketch import Sketch, SketchOperator

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.clouds.contributions import measure
+from qckm.decoding.clouds.totals import measure
 from qckm.decoding.model.mixture import Density, predict
 from qckm.decoding.model.sketch_model import FirstHarmonicModel, SketchModel
 from qckm.drift.changes import Changes, LabelledCloud
@@ -69,7 +69,7 @@ class Witness:
 
     def _climbed(self, weighed: Floats, rng: np.random.Generator) -> Floats:
         """Return places (L, n) whose atoms correlate with a weighed difference (M,)."""
-        from qckm.decoding.fit.clusters import Problem
+        from qckm.decoding.model.mixture import Problem
         from qckm.decoding.search.search import Search
 
         model, (lower, upper) = self.model, self.sketch.coded_bounds

@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from qckm.errors import MessageError, PrivacyError, UncountedWarning, warn
-from qckm.privacy.local import debiased, keep_chance, require_bits
-from qckm.privacy.report import Report, as_report, epsilon_of_report, loads
+from qckm.privacy.local import Report, as_report, debiased, epsilon_of_report, keep_chance, loads, require_bits
 from qckm.sensor.resync import read_stream
 from qckm.sketch import Sketch, SketchOperator
 

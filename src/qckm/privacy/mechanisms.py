@@ -1,5 +1,7 @@
 """Noise for integers, by OpenDP: exact samplers, entropy of the operating system, never a `random_state`.
 
+How much one row can change a sketch is known exactly, as contributions are entries of a table of integers.
+
 What is released is a vector: the sums, and the count times a weight. The weight makes the count's own noise small
 beside the count: it costs the sums less than a hundredth (gaussian) or a sixtieth (laplace) of their noise's deviation.
 """
@@ -11,10 +13,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from qckm.errors import MissingExtraError, PrivacyError
-from qckm.privacy.sensitivity import Sensitivity
+from qckm.kernels.reference import TABLE_SIZE
+from qckm.operator.operator import Operator
 
 # The share of the count in the sensitivity: 1/64 of the squared L2 norm, and of the L1 norm.
 _COUNT_SHARE = 64
@@ -22,6 +27,35 @@ _COUNT_SHARE = 64
 _NUDGE = 1 + 1e-9
 # Less noise hides nothing, and its variance is no float's to tell; more would not leave sums within 64 bits.
 _LEAST_NOISE, _MOST_NOISE = 1e-2, 2.0**48
+
+
+class Sensitivity(NamedTuple):
+    """The greatest change of the sums, in units of the signature's table: L1 norm, squared L2 norm, largest entry."""
+
+    l1: int
+    l2_squared: int
+    largest: int
+
+
+def of_one_row(operator: Operator) -> Sensitivity:
+    """Return how much the sums change at most when a row is added or removed; twice that when one is replaced.
+
+    The two measurements of a pair are a quarter turn apart, 1024 entries of the table: both cannot be at their
+    greatest, unless the table says so, as that of the one-bit signature does.
+
+    Examples
+    --------
+    >>> import qckm
+    >>> op = qckm.SketchOperator.draw(n_features=2, n_frequencies=50, scale=1.0, random_state=0)
+    >>> of_one_row(op)
+    Sensitivity(l1=100, l2_squared=100, largest=1)
+    """
+    table = np.abs(operator.signature.table.astype(np.int64))
+    m = operator.n_frequencies
+    if operator.paired:
+        other = np.roll(table, -TABLE_SIZE // 4)
+        return Sensitivity(m * int((table + other).max()), m * int((table**2 + other**2).max()), int(table.max()))
+    return Sensitivity(m * int(table.max()), m * int((table**2).max()), int(table.max()))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from qckm.common.arrays import Floats
 from qckm.errors import OperatorError, PrivacyError
 from qckm.operator.request import as_ranges
 from qckm.privacy import mechanisms
-from qckm.privacy.sensitivity import of_one_row
+from qckm.privacy.mechanisms import of_one_row
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sketch.ledger import NEIGHBOURS, Ledger, Spent, both, rho_of
 

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 
 import qckm
 from qckm.decoding.clouds.calibration import RIDGE, solve
-from qckm.decoding.clouds.contributions import Contributions
+from qckm.decoding.clouds.totals import Contributions
 from qckm.errors import PoorFitWarning, RowsError
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm.decoding.clouds.contributions import contributions_of, measure
+from qckm.decoding.clouds.totals import contributions_of, measure
 
 
 def rows(n_rows, seed=0):

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm.decoding.clouds.known_totals import column_totals, totals_of
-from qckm.decoding.fit.clusters import Problem
-from qckm.decoding.model.mixture import Mixture
+from qckm.decoding.clouds.totals import column_totals, totals_of
+from qckm.decoding.model.mixture import Mixture, Problem
 from qckm.decoding.model.sketch_model import SketchModel
 from qckm.decoding.search import expectation
 from qckm.decoding.search.expectation import column_gap

@@ -3,8 +3,7 @@ import pytest
 from scipy.optimize import check_grad
 
 import qckm
-from qckm.decoding.model.loops import loops
-from qckm.decoding.model.sketch_model import SketchModel
+from qckm.decoding.model.sketch_model import SketchModel, loops
 from qckm.operator.signatures import SIGNATURES
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm.decoding.fit.clusters import Problem
+from qckm.decoding.model.mixture import Problem
 from qckm.decoding.model.sketch_model import SketchModel
 from qckm.decoding.search.attempts import begin_at, choose_n_axes
 from qckm.decoding.search.search import Search

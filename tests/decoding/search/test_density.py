@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm.decoding.fit.clusters import Problem
+from qckm.decoding.model.mixture import Problem
 from qckm.decoding.model.sketch_model import SketchModel
-from qckm.decoding.search.density import fit_densities
-from qckm.decoding.search.search import Search
+from qckm.decoding.search.search import Search, fit_densities
 from qckm.decoding.watching import watching
 
 
@@ -51,7 +50,7 @@ def test_without_patience_there_is_one_density_and_with_it_several_that_differ(r
 def test_densities_do_not_depend_on_the_number_of_threads(rings, patience, monkeypatch):
     found = []
     for threads in (1, 2, 5):
-        monkeypatch.setattr("qckm.decoding.search.density.count_threads", lambda n_jobs, threads=threads: threads)
+        monkeypatch.setattr("qckm.decoding.search.search.count_threads", lambda n_jobs, threads=threads: threads)
         search = search_in(rings, 60, patience)
         found.append(([density.points.tobytes() for density in fit_densities(search, 2, 0)], search.work))
     assert found[0] == found[1] == found[2]
@@ -59,7 +58,7 @@ def test_densities_do_not_depend_on_the_number_of_threads(rings, patience, monke
 
 
 def test_whoever_watches_is_told_by_all_threads_and_ends_all(rings, monkeypatch):
-    monkeypatch.setattr("qckm.decoding.search.density.count_threads", lambda n_jobs: 3)
+    monkeypatch.setattr("qckm.decoding.search.search.count_threads", lambda n_jobs: 3)
     search = search_in(rings, 60, np.inf)
     told = []
     with watching(lambda step: told.append(current_thread()) or len(set(told)) > 1):

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm.decoding.fit.clusters import Problem
-from qckm.decoding.model.mixture import Mixture
+from qckm.decoding.model.mixture import Mixture, Problem
 from qckm.decoding.model.sketch_model import SketchModel
 from qckm.decoding.search.expectation import expected_misfit
 

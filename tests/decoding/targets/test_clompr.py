@@ -3,7 +3,7 @@ import pytest
 from sklearn.cluster import KMeans
 
 import qckm
-from qckm.decoding.fit.clusters import non_negative_weights
+from qckm.decoding.model.mixture import non_negative_weights
 from qckm.errors import DecodeError, RemarkWarning
 
 

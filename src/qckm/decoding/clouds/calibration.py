@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.decoding.clouds.contributions import Contributions
-from qckm.decoding.clouds.known_totals import totals_of
+from qckm.decoding.clouds.totals import Contributions, totals_of
 from qckm.decoding.task import count_rows
 from qckm.errors import PoorFitWarning, RowsError, warn
 from qckm.kernels.threads import one_thread

@@ -1,38 +1,53 @@
 """A cloud: points with weights that reproduce a sketch. K-means of it finds what k-means of all rows would find.
 
 The points are rows, where there are any, or drawn from Gaussians that were fitted to the sketch.
+
+Many densities have one sketch. Where they agree, the sketch tells; where they do not, it leaves something open. So they
+begin as differently as what is known allows:
+
+- at the K Gaussians that were fitted to the sketch: as they are, half of the points twice as wide, and all of them four
+  times as wide (in variance);
+- at mixtures of everything: densities of more clusters that were fitted to the sketch, each time other ones, the
+  Gaussians, wide ones, points all over the box, and rows where there are any.
+
+How far a cloud had to go is known: the divergence of its first weights from equal ones, in nats (`Cloud.surprise`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from qckm.clustering.centroids import count_runs, kmeans, nearest
+from qckm.clustering.centroids import kmeans, nearest
 from qckm.common.arrays import Floats
 from qckm.decoding.clouds.calibration import Solution, solve, solve_for_others
-from qckm.decoding.clouds.known_totals import totals_of
-from qckm.decoding.task import count_rows
+from qckm.decoding.clouds.totals import totals_of
+from qckm.decoding.task import Task, count_rows
 from qckm.decoding.watching import asked_to_stop, tell
 from qckm.planning.pilot import Pilot
 from qckm.sketch import Sketch
 
+if TYPE_CHECKING:
+    from qckm.decoding.model.mixture import Mixture
+    from qckm.decoding.model.sketch_model import SketchModel
+    from qckm.decoding.search.scales import Fitted
+
 # Points of a drawn cloud at least, and per cluster: k-means of P points errs by a share of about K / P.
 _POINTS, _PER_CLUSTER = 10_000, 200
-# Starts of k-means on rows: half or twice as many change the excess by a hundredth of a per cent (constants.csv).
-_RUNS_ON_ROWS = 30
-# Runs on points that were drawn, which begin at Gaussians: a few will do.
-_RUNS_ON_POINTS = 3
 # Contributions of a cloud at most, 64 MB as bits. Of more measurements, which were all drawn alike, some will do.
 _MOST_CONTRIBUTIONS = 1 << 28
 # Raking: so many rounds at most, each point moving by this share of the length that the frequencies resolve.
 _ROUNDS, _STEP = 8, 0.15
 # Weights by which points are only drawn anew may be rough.
 _ROUGH = 0.1
+# Variances of clusters that are wider than those fitted, lest what is further away has no point to stand for it.
+WIDER, WIDEST = 2.0, 4.0
+# Clouds that begin at mixtures of everything: enough for a mean and a scatter.
+MIXED = 4
 
 
 class Centroids(NamedTuple):
@@ -189,18 +204,54 @@ def _surprise(found: Solution, prior: Floats) -> float:
     return float(divergence + found.residual / (2 * found.ridge))
 
 
-def choose_size(n_clusters: int) -> int:
-    """Choose how many points to draw for K clusters, where there are no rows."""
-    return max(_POINTS, _PER_CLUSTER * n_clusters)
-
-
-def choose_runs(n_points: int, n_features: int, n_clusters: int, of_rows: bool) -> int:
-    """Choose how often to start k-means afresh, on rows or on points that were drawn."""
-    return count_runs(_RUNS_ON_ROWS if of_rows else _RUNS_ON_POINTS, n_points, n_features, n_clusters)
-
-
 def _looked_at(sketch: Sketch, n_points: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
     """Return which frequencies to calibrate by: all, or as many at even distances, octaves alike, as memory allows."""
     m, a_frequency = sketch.operator.n_frequencies, n_points * (2 if sketch.operator.paired else 1)
     most = max(1, _MOST_CONTRIBUTIONS // a_frequency)
     return np.arange(m) if m <= most else np.linspace(0, m - 1, most).astype(np.intp)
+
+
+def clouds_of(task: Task, fitted: Fitted, rng: np.random.Generator) -> list[Cloud]:
+    """Return clouds that have the sketch; the first began at the K Gaussians as they are, and has not moved."""
+    size, gaussians = max(_POINTS, _PER_CLUSTER * task.n_clusters), fitted.attempt.own_widths
+    wider, widest = (gaussians._replace(widths=factor * gaussians.widths) for factor in (WIDER, WIDEST))
+
+    def draw(mixture: Mixture, share: float) -> Floats:
+        drawn = fitted.model.to_centers(mixture.draw(int(share * size), rng))
+        return np.clip(drawn, task.lower, task.upper)
+
+    def raked(*parts: Floats) -> Cloud:
+        return Cloud.raked(task.sketch, np.concatenate(parts), task.lower, task.upper, fitted.model.length, rng)
+
+    clouds = [Cloud.calibrated(task.sketch, draw(gaussians, 1.0))]
+    clouds.append(raked(draw(gaussians, 0.5), draw(wider, 0.5)))
+    clouds.append(raked(draw(widest, 1.0)))
+    # Rows are half of what a mixture begins at, where there are any: they need not be of all rows, but are real.
+    share = 1.0 if task.rows is None else 0.5
+    for richer in _dealt(fitted.densities or [gaussians], MIXED):
+        parts = [draw(density, share / 2 / len(richer)) for density in richer]
+        parts += [
+            draw(gaussians, share / 8),
+            draw(widest, share / 4),
+            _anywhere(task, fitted.model, share * size / 8, rng),
+        ]
+        if task.rows is not None:
+            chances = task.rows.weights / task.rows.weights.sum()
+            parts.append(task.rows.rows[rng.choice(len(chances), size // 2, p=chances)])
+        clouds.append(raked(*parts))
+    return clouds
+
+
+def _dealt(densities: Sequence[Mixture], count: int) -> list[list[Mixture]]:
+    """Deal densities out to so many hands; of fewer densities than hands, each is dealt again."""
+    times = -(-count // len(densities))
+    return [(list(densities) * times)[hand::count] for hand in range(count)]
+
+
+def _anywhere(task: Task, model: SketchModel, count: float, rng: np.random.Generator) -> Floats:
+    """Draw points around the middle of the data, at distances from their deviation to the ends of the box."""
+    lower, upper = model.to_points(task.lower), model.to_points(task.upper)
+    reach = np.maximum(upper - model.mean, model.mean - lower)
+    furthest = np.max(reach[model.deviation > 0] / model.deviation[model.deviation > 0], initial=1.0)
+    drawn = rng.standard_normal((int(count), model.mean.size)) * furthest ** rng.random((int(count), 1))
+    return np.clip(model.to_centers(model.mean + model.deviation * drawn), task.lower, task.upper)

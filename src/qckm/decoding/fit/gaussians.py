@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.clouds.contributions import measure
+from qckm.decoding.clouds.totals import measure
 from qckm.decoding.model.gaussian_model import Atoms, Measured, Shape
 
 # A fit is done where each of three steps brings less than this share of the misfit; or after so many steps.

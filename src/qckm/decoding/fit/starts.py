@@ -2,7 +2,7 @@
 
 - One cluster for all, of which one after another is split in two: from the sketch alone, for clusters that overlap or
   that are in many columns.
-- The centroids that k-means decoding finds (least_regret.py): for clusters that are far apart, in few columns.
+- The centroids that k-means decoding finds (kmeans.py): for clusters that are far apart, in few columns.
 - Points drawn around these centroids, weighted so that they reproduce the sketch: EM, again.
 """
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from qckm.common.arrays import Floats
-from qckm.kernels import library
 
 # How many harmonics are seen, by the step from one to the next: those up to the seventh of signatures without even ones
 # (the usual ones), of which little is left beyond it at the usual frequencies. Of saw-teeth, whose harmonics fall as
@@ -112,14 +111,3 @@ class Loops(Protocol):
 
     def match(self, waves: Waves, start: Floats, low: Floats, high: Floats, rules: Rules) -> Descent:
         """Move a point (n,) to where its atom correlates best with z; the value is minus the correlation."""
-
-
-def loops() -> Loops:
-    """Return the fastest there are."""
-    if library.load_or_warn() is None:
-        from qckm.decoding.model import numpy_loops
-
-        return numpy_loops
-    from qckm.decoding.model import c_loops
-
-    return c_loops

@@ -15,13 +15,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.model.loops import MORE_HARMONICS, N_HARMONICS, Waves, loops
+from qckm.decoding.model import c_loops, numpy_loops
+from qckm.decoding.model.loops import MORE_HARMONICS, N_HARMONICS, Loops, Waves
 from qckm.decoding.task import count_rows, require_room
+from qckm.kernels import library
 from qckm.operator.signatures import Signature
 from qckm.sketch import Sketch, SketchOperator
 
 # For each measurement, so many at the frequency 0.
 _SHARE_AT_ZERO = 1 / 30
+
+
+def loops() -> Loops:
+    """Return the fastest loops there are: those of the C core, or NumPy's where it was not built."""
+    return numpy_loops if library.load_or_warn() is None else c_loops
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -23,9 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.decoding.model.loops import loops
 from qckm.decoding.model.mixture import Mixture
-from qckm.decoding.model.sketch_model import SketchModel
+from qckm.decoding.model.sketch_model import SketchModel, loops
 from qckm.decoding.task import require_memory
 
 # Rows drawn of a mixture: a deviation is known to a twentieth then.

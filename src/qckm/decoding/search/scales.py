@@ -23,15 +23,19 @@ from typing import NamedTuple
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.fit.clusters import Problem
 from qckm.decoding.model.loops import MORE_HARMONICS
-from qckm.decoding.model.mixture import Density, Mixture, predict
+from qckm.decoding.model.mixture import Density, Mixture, Problem, predict
 from qckm.decoding.model.sketch_model import SketchModel
-from qckm.decoding.search.attempts import Attempt, begin_at, choose_n_axes, search_from_scratch
-from qckm.decoding.search.density import fit_densities
+from qckm.decoding.search.attempts import (
+    Attempt,
+    begin_at,
+    choose_n_axes,
+    finish_in_noise,
+    search_from_scratch,
+    search_in_noise,
+)
 from qckm.decoding.search.expectation import leaves_out_much
-from qckm.decoding.search.noisy_fit import finish_in_noise, search_in_noise
-from qckm.decoding.search.search import ONCE, Search
+from qckm.decoding.search.search import ONCE, Search, fit_densities
 from qckm.decoding.task import Task
 from qckm.operator.codes import Codes
 from qckm.sketch import Sketch

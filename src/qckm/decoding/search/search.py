@@ -7,20 +7,26 @@ residual is, a few at a time, then removes those that are missed least, and fits
 Points climb on the correlation with the residual, blurred at first, so that a start far from any cluster feels the pull
 of all of them, and sharper then. Searching for K clusters, all share one width: with a width of its own a cluster can
 swallow its neighbours, and no search comes back from that.
+
+Where K Gaussians do not explain a sketch, densities of more clusters propose where rows may be. Real clusters are not
+round, not equally wide, and have tails. A density is grown well beyond K clusters, pruned to what explains more than
+chance would, and given axes. No two fits end alike; points are drawn from several of them, and which of the points
+count is for the sketch to say (cloud.py).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from contextvars import copy_context
+from dataclasses import dataclass, field, replace
 from threading import Event
 
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.fit.clusters import Problem, Widths, non_negative_weights
-from qckm.decoding.model.loops import loops
-from qckm.decoding.model.mixture import Mixture
+from qckm.decoding.model.mixture import Mixture, Problem, Widths, non_negative_weights
+from qckm.decoding.model.sketch_model import loops
 from qckm.decoding.watching import asked_to_stop
+from qckm.kernels.threads import Tasks, count_threads, share
 
 # Climbs of a round: from so many points, in so many stages from blurred to sharp, of so many steps, a step of so many
 # lengths that the frequencies of a stage resolve.
@@ -36,6 +42,14 @@ IDLE = 5
 GAIN = 1e-3
 # What it takes to evaluate a misfit of no terms, in terms.
 OVERHEAD = 500
+# Densities: so many.
+DENSITIES = 8
+# Clusters of a density beyond K, before it is pruned; fewer where unknowns would be more than measurements.
+MORE_THAN_K = 50
+# The price of unequal widths, a measurement: enough to keep a cluster from swallowing the rest, too little to bias.
+EVENNESS = 1e-5
+# A cluster must explain so many times what its unknowns would by chance, as AIC has it.
+WORTH = 2.0
 
 
 @dataclass(eq=False)
@@ -213,6 +227,53 @@ class Search:
         self.work += evaluations * (size * self.problem.waves.phases.size + OVERHEAD)
         if self.cut.is_set() or asked_to_stop("searching", self.n_evaluations):
             self.work = np.inf  # out of patience
+
+
+def fit_densities(search: Search, n_clusters: int, n_axes: int) -> list[Mixture]:
+    """Fit some densities, each grown from one wide cluster, at last with axes; fewer where that takes too long.
+
+    Each has dice of its own, so that several are fitted at a time and none depends on how many.
+    """
+    evenness = EVENNESS * search.problem.waves.phases.size
+    most = search.n_measurements // (search.mean.size + 2)
+    size = max(n_clusters, min(n_clusters + MORE_THAN_K, most))
+    searches = [replace(search, rng=rng, work=0.0, n_evaluations=0) for rng in search.rng.spawn(DENSITIES)]
+    fitted: dict[int, Mixture] = {}
+
+    def fit(number: int) -> Mixture:
+        own = searches[number]
+        grown = own.grow(own.alone("own"), size, "own", evenness)
+        pruned = own.prune(grown, n_clusters, "own", evenness, WORTH)
+        return own.fit(own.lengthen(pruned, n_axes), LONG, "own", evenness)
+
+    def out_of_patience(number: int) -> bool:
+        spent = sum(searches[before].work for before in range(number) if before in fitted)
+        return number > 0 and search.work + spent >= search.patience
+
+    caller = copy_context()  # who watches is known there
+
+    def work(tasks: Tasks) -> None:
+        for number in tasks:
+            if out_of_patience(number):
+                tasks.stop()
+            else:
+                fitted[number] = caller.copy().run(fit, number)
+
+    try:
+        share(work, DENSITIES, count_threads(None))
+    except BaseException:
+        search.cut.set()  # the other threads end soon, too
+        raise
+    densities = [fitted[0]]
+    for number in range(1, DENSITIES):
+        # What another thread had begun when patience was out does not count.
+        if number not in fitted or out_of_patience(number):
+            break
+        densities.append(fitted[number])
+    for own in searches[: len(densities)]:
+        search.work += own.work
+        search.n_evaluations += own.n_evaluations
+    return densities
 
 
 def _some(count: int) -> int:

@@ -15,9 +15,9 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.common.random import spawn
-from qckm.decoding.fit.clusters import non_negative_weights
-from qckm.decoding.model.loops import Descent, Rules, Waves, loops
-from qckm.decoding.model.sketch_model import FirstHarmonicModel
+from qckm.decoding.model.loops import Descent, Rules, Waves
+from qckm.decoding.model.mixture import non_negative_weights
+from qckm.decoding.model.sketch_model import FirstHarmonicModel, loops
 from qckm.decoding.search.scales import choose_octave, part_of
 from qckm.decoding.targets.clustering import Clustering, heaviest_first, share_explained
 from qckm.decoding.task import Task

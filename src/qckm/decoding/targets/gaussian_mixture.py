@@ -37,7 +37,7 @@ _NOTHING_TO_ADD = 0.01
 _POINTS = 10_000
 # Of a sketch of less energy than this times its sampling noise, wrong clusters explain the rest within chance.
 _AUDIBLE = 10.0
-# Sketches drawn anew of a private one's mixture, as for centroids (noisy_fit.py).
+# Sketches drawn anew of a private one's mixture, as for centroids (redrawn.py).
 _REDRAWN = 4
 # Nats a row beyond which a mixture is doubtful: rows are a fifth less likely in it than they could be.
 _DOUBTFUL = 0.2

@@ -1,4 +1,11 @@
-"""From a sketch to centroids: `decode` checks what was asked, runs a decoder and keeps the best replicate."""
+"""From a sketch to centroids: `decode` checks what was asked, and runs a decoder.
+
+The default one goes from clouds that have the sketch to the centroids that one regrets least over them. Rows that have
+it, with weights that reproduce it (calibration.py), are the one cloud that counts. Where there are none, or they lack
+what was sketched, K Gaussians are fitted to the sketch, and densities of more clusters where these do not explain it
+(scales.py). Clouds begin at them and go where the sketch says (cloud.py). K-means of all of them gives the centroids,
+and how much these cost if one of the clouds is the truth is what is reported: the regret (regret.py).
+"""
 
 from __future__ import annotations
 
@@ -9,20 +16,17 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common.arrays import Floats
+from qckm.common.random import spawn
 from qckm.decoding.clouds.calibration import as_sample
+from qckm.decoding.clouds.cloud import Cloud, clouds_of
+from qckm.decoding.search.scales import fit_at_best_scale
 from qckm.decoding.targets.clompr import decode_by_clompr
 from qckm.decoding.targets.clustering import Clustering
-from qckm.decoding.targets.least_regret import decode_by_least_regret
-from qckm.decoding.task import (
-    Task,
-    require_positive,
-    require_room,
-    require_rows,
-    require_sketch,
-    warn_of_clipping,
-)
+from qckm.decoding.task import Task, require_sketch, warn_of_clipping
+from qckm.decoding.verdict.redrawn import redrawn_regret
+from qckm.decoding.verdict.regret import decide, decide_by_rows
 from qckm.decoding.verdict.remarks import POOR_FIT
+from qckm.decoding.watching import tell
 from qckm.errors import DecodeError, PoorFitWarning, RemarkWarning, warn
 from qckm.kernels.threads import one_thread
 from qckm.planning.pilot import Pilot
@@ -88,9 +92,9 @@ def decode(
     """
     require_sketch(sketch)
     sample = None if rows is None else hints_of(sketch.operator, rows)
-    task = _task(sketch, n_clusters, init, sample, bounds, decoder, n_init, random_state, spread)
+    task = Task.of(sketch, n_clusters, init, sample, bounds, n_init, random_state, spread)
     warn_of_clipping(sketch)
-    return _run(task)
+    return _run(task, decoder)
 
 
 def decode_hinted(
@@ -115,14 +119,16 @@ def decode_hinted(
         if sample is None and init != "sketch":
             start = hints.centers
     spread = None if hints is None else hints.spread
-    return _run(_task(sketch, n_clusters, start, sample, bounds, decoder, n_init, random_state, spread))
+    task = Task.of(sketch, n_clusters, start, sample, bounds, n_init, random_state, spread)
+    return _run(task, decoder)
 
 
-def _run(task: Task) -> Clustering:
-    require_room(task.sketch.operator.n_features, task.sketch.operator.n_frequencies)
-    operator = task.sketch.operator
+def _run(task: Task, decoder: str) -> Clustering:
+    if decoder not in DECODERS:
+        raise DecodeError(f"Expected a decoder among {', '.join(DECODERS)}, got {decoder!r}.")
     with one_thread():
-        found = DECODERS[task.decoder](task)
+        found = DECODERS[decoder](task)
+    operator = task.sketch.operator
     found = replace(found, units=operator.units, feature_names=operator.feature_names)
     if found.converged is False:
         warn(" ".join([POOR_FIT, *found.remarks]), PoorFitWarning)
@@ -131,35 +137,29 @@ def _run(task: Task) -> Clustering:
     return found
 
 
-def _task(
-    sketch: Sketch,
-    n_clusters: int,
-    init: npt.ArrayLike | None,
-    rows: Pilot | None,
-    bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None,
-    decoder: str,
-    n_init: int,
-    random_state: Any,
-    spread: npt.ArrayLike | None,
-) -> Task:
-    require_sketch(sketch)
-    require_positive("n_clusters", n_clusters)
-    require_positive("n_init", n_init)
-    if decoder not in DECODERS:
-        raise DecodeError(f"Expected a decoder among {', '.join(DECODERS)}, got {decoder!r}.")
-    require_rows(sketch, "n_clusters", n_clusters, "cannot be decoded")
-    n = sketch.operator.n_features
-    return Task(
-        sketch,
-        n_clusters,
-        *_box(sketch, bounds),
-        start=None if init is None else _finite("init", init, (n_clusters, n)),
-        rows=rows,
-        spread=None if spread is None else _finite("spread", spread, (n,)),
-        n_init=n_init,
-        random_state=random_state,
-        decoder=decoder,
-    )
+def hints_of(operator: SketchOperator, rows: npt.ArrayLike) -> Pilot:
+    """Return what rows tell a decoder, if they are rows of what an operator measures."""
+    sample = as_sample(operator, rows)
+    return Pilot(sample, np.ones(len(sample)))
+
+
+def decode_by_least_regret(task: Task) -> Clustering:
+    """Find the centroids of least regret over clouds that have the sketch."""
+    for_rows, for_fit, for_clouds = spawn(task.random_state, 3)
+    if task.rows is not None:
+        tell("weighing rows")
+        cloud = Cloud.of_rows(task.sketch, task.rows)
+        if cloud is not None:
+            starts = [start for start in (task.start, task.rows.centers) if start is not None]
+            return decide_by_rows(task, cloud, starts, for_rows)
+    fitted = fit_at_best_scale(task, for_fit)
+    gaussians = fitted.attempt.own_widths.points
+    starts = [fitted.model.to_centers(gaussians)] if len(gaussians) == task.n_clusters else []
+    starts += [start for start in (task.start,) if start is not None]
+    clouds = clouds_of(task, fitted, for_clouds)
+    by_noise = redrawn_regret(task, fitted, clouds[0], for_fit) if task.sketch.private else 0.0
+    found = decide(task, clouds, starts, for_clouds, by_noise)
+    return replace(found, octave=fitted.octave, n_iter=fitted.n_evaluations)
 
 
 DECODERS: dict[str, Callable[[Task], Clustering]] = {
@@ -167,34 +167,3 @@ DECODERS: dict[str, Callable[[Task], Clustering]] = {
     "matched": decode_by_least_regret,
     "clompr": decode_by_clompr,
 }
-
-
-def _box(sketch: Sketch, bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None) -> tuple[Floats, Floats]:
-    """Return the box in data units: as given or as seen, but never beyond what the operator can code."""
-    n = sketch.operator.n_features
-    try:
-        lower, upper = (
-            np.broadcast_to(np.asarray(bound, np.float64), (n,))
-            for bound in (sketch.coded_bounds if bounds is None else bounds)
-        )
-    except (ValueError, TypeError) as error:
-        raise DecodeError(
-            f"Expected bounds as a pair (lower, upper) of shape ({n},) each, got {bounds!r:.80}."
-        ) from error
-    if not (np.isfinite(lower).all() and np.isfinite(upper).all() and (lower <= upper).all()):
-        raise DecodeError("Expected finite bounds with lower <= upper: an empty sketch has none, pass bounds=.")
-    least, greatest = sketch.operator.reach
-    return np.clip(lower, least, greatest), np.clip(upper, least, greatest)
-
-
-def hints_of(operator: SketchOperator, rows: npt.ArrayLike) -> Pilot:
-    """Return what rows tell a decoder, if they are rows of what an operator measures."""
-    sample = as_sample(operator, rows)
-    return Pilot(sample, np.ones(len(sample)))
-
-
-def _finite(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
-    array = np.asarray(values, np.float64)
-    if array.shape != shape or not np.isfinite(array).all():
-        raise DecodeError(f"Expected finite {name} of shape {shape}, got shape {array.shape}.")
-    return array

@@ -14,9 +14,8 @@ from qckm.common.arrays import Floats
 from qckm.decoding.clouds.cloud import Cloud
 from qckm.decoding.model.mixture import Density, Mixture, predict
 from qckm.decoding.model.sketch_model import SketchModel
-from qckm.decoding.search.attempts import Attempt
+from qckm.decoding.search.attempts import LEVEL, SEARCHES, Attempt, finish_in_noise, frugal, likeness, search_once
 from qckm.decoding.search.expectation import tangents_of, worthless
-from qckm.decoding.search.noisy_fit import LEVEL, SEARCHES, finish_in_noise, frugal, likeness, search_once
 from qckm.decoding.search.scales import Fitted, begin_search, moved, part_of, widened
 from qckm.decoding.search.search import LONG
 from qckm.decoding.task import Task

@@ -16,15 +16,21 @@ far as they stand for others: a row that stands for itself alone is certain.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
+from qckm.clustering.centroids import count_runs
 from qckm.common.arrays import Floats
 from qckm.decoding.clouds.calibration import unexplained
-from qckm.decoding.clouds.cloud import Centroids, Cloud, choose_runs
-from qckm.decoding.clouds.known_totals import clipped_variance, unreachable_variance
+from qckm.decoding.clouds.cloud import Centroids, Cloud
+from qckm.decoding.clouds.totals import missing_variance
+from qckm.decoding.model.mixture import Density, predict
+from qckm.decoding.targets.clustering import Clustering, heaviest_first, share_explained
 from qckm.decoding.task import Task, count_rows
+from qckm.decoding.verdict.remarks import CUT_SHORT, out_of_reach, remarks_on
+from qckm.decoding.watching import was_cut
+from qckm.planning.pilot import Pilot
+from qckm.sketch import Sketch
 
 # How much the surprise of a cloud counts against it, a nat: half or twice as much changes little (constants.csv).
 CONCENTRATION = 8.0
@@ -32,42 +38,27 @@ CONCENTRATION = 8.0
 MOST_REGRET = 1.0
 # The upper 90 % limit of the excess, over its expectation. Found in 138 development runs: 91 % are below.
 UPPER_LIMIT = 5.0
+# Centroids are reliable if their SSE is hardly more than by this share above the least: what experiments count as
+# success, too.
+TOLERANCE = 0.2
+# Starts of k-means on rows: half or twice as many change the excess by a hundredth of a per cent (constants.csv).
+_RUNS_ON_ROWS = 30
+# Runs on points that were drawn, which begin at Gaussians: a few will do.
+_RUNS_ON_POINTS = 3
 # Sizes of frequencies that are told apart when their energy is averaged.
 _SIZES = 10
 # Centroids that a cloud tries to improve on: the best for it of all clouds' own.
 EXCHANGED = 3
 
 
-class Decision(NamedTuple):
-    """Centroids, and what is known of their SSE, as means over all rows in squared units.
-
-    Parameters
-    ----------
-    centroids : Centroids
-    inertia, inertia_error : float
-        The mean squared distance of a row to its centroid, and the standard error.
-    excess, excess_high : float
-        By which share the SSE is above that of the best K centroids: expected, and an upper 90 % limit.
-    objective : float
-        What the clouds leave of the sketch, squared, on average.
-    """
-
-    centroids: Centroids
-    inertia: float
-    inertia_error: float
-    excess: float
-    excess_high: float
-    objective: float
-
-
 def decide(
     task: Task, clouds: Sequence[Cloud], starts: Sequence[Floats], rng: np.random.Generator, by_noise: float = 0.0
-) -> Decision:
+) -> Clustering:
     """Choose the centroids of least regret over clouds that have the sketch, the first of which is the simplest.
 
     `by_noise` is what the noise of a private sketch makes one regret, whichever cloud is the truth.
     """
-    runs = task.n_init * choose_runs(len(clouds[0].points), task.lower.size, task.n_clusters, of_rows=False)
+    runs = task.n_init * count_runs(_RUNS_ON_POINTS, len(clouds[0].points), task.lower.size, task.n_clusters)
     own = [cloud.cluster(task.n_clusters, starts, runs, rng).points for cloud in clouds]
     own = [_improved(cloud, task.n_clusters, own, rng).points for cloud in clouds]
     least = np.array([cloud.inertia(points) for cloud, points in zip(clouds, own, strict=True)])
@@ -83,7 +74,8 @@ def decide(
     inertia = float(likely @ found / likely.sum())
     scatter = inertia * float(np.sqrt(counted @ (_over(found, inertia) - 1) ** 2 / counted.sum()))
     truly_pooled = Cloud.together(clouds, likely)
-    return _decision(
+    return _clustering(
+        task,
         truly_pooled,
         truly_pooled.weights / truly_pooled.solution.effective_size,
         centroids._replace(shares=_shares(truly_pooled, centroids.points)),
@@ -94,14 +86,14 @@ def decide(
     )
 
 
-def decide_by_rows(task: Task, cloud: Cloud, starts: Sequence[Floats], rng: np.random.Generator) -> Decision:
+def decide_by_rows(task: Task, cloud: Cloud, starts: Sequence[Floats], rng: np.random.Generator) -> Clustering:
     """Choose the centroids of rows that have the sketch, with the weights that do.
 
     Each half of the rows has centroids of its own. Those of the other half are worse for it by what both halves owe to
     chance: of all rows, centroids owe a quarter of that, and look better than they are by half of it. Weights that
     reproduce the sketch take back what it explains of the distances.
     """
-    runs = task.n_init * choose_runs(len(cloud.points), task.lower.size, task.n_clusters, of_rows=True)
+    runs = task.n_init * count_runs(_RUNS_ON_ROWS, len(cloud.points), task.lower.size, task.n_clusters)
     centroids = cloud.cluster(task.n_clusters, starts, runs, rng)
     squares = cloud.nearest(centroids.points)[1]
     inertia = float(cloud.weights @ squares)
@@ -112,7 +104,8 @@ def decide_by_rows(task: Task, cloud: Cloud, starts: Sequence[Floats], rng: np.r
     variance = float(chance @ (relative - cloud.weights @ relative) ** 2)
     left = min(left, variance)
     regret = apart / 4 * float(_over(left, variance)) if left else 0.0
-    return _decision(
+    return _clustering(
+        task,
         cloud,
         chance,
         centroids,
@@ -120,10 +113,12 @@ def decide_by_rows(task: Task, cloud: Cloud, starts: Sequence[Floats], rng: np.r
         float(np.hypot(inertia * np.sqrt(left), apart / 4)),
         float(_over(inertia + regret, inertia)) - 1,
         cloud.solution.residual,
+        task.rows,
     )
 
 
-def _decision(
+def _clustering(
+    task: Task,
     cloud: Cloud,
     chance: Floats,
     centroids: Centroids,
@@ -131,23 +126,38 @@ def _decision(
     error: float,
     regret: float,
     objective: float,
-) -> Decision:
+    sample: Pilot | None = None,
+) -> Clustering:
     """Count what no cloud has seen: variance that the columns have and the points lack is SSE of rows far away.
 
-    `chance` (P,) is what each point adds to the variance of a mean.
+    Means over all rows become sums. `chance` (P,) is what each point adds to the variance of a mean. Rows that do not
+    cover what was sketched, and tell little of it, are no sample.
     """
-    unseen = unreachable_variance(cloud.sketch, cloud.points, cloud.weights, chance)
-    unseen += clipped_variance(cloud.sketch, cloud.points, cloud.prior, chance)
+    sketch, (centers, shares, widths) = task.sketch, centroids
+    unseen = missing_variance(sketch, cloud.points, cloud.weights, cloud.prior, chance)
     excess = regret + float(_over(inertia + unseen, inertia)) - 1
-    # Rows far away may belong to any centroid: of their variance, all or nothing is SSE.
-    return Decision(
-        centroids,
-        inertia + unseen / 2,
-        float(np.hypot(error, unseen / 2)),
-        excess,
-        UPPER_LIMIT * excess,
-        objective,
+    doubts = (*out_of_reach(sketch, centers), *([CUT_SHORT] if was_cut() else []))
+    return Clustering(
+        *heaviest_first(centers, shares, np.sqrt(widths)),
+        objective=objective,
+        explained=_explained_by_gaussians(sketch, centers, shares, np.sqrt(widths)),
+        n_iter=0,
+        converged=bool(UPPER_LIMIT * excess <= TOLERANCE),
+        excess=excess,
+        excess_high=UPPER_LIMIT * excess,
+        # Rows far away may belong to any centroid: of their variance, all or nothing is SSE.
+        inertia=(inertia + unseen / 2) * sketch.count,
+        inertia_error=float(np.hypot(error, unseen / 2)) * sketch.count,
+        remarks=(*doubts, *remarks_on(sketch, centers, shares, sample)),
     )
+
+
+def _explained_by_gaussians(sketch: Sketch, centers: Floats, weights: Floats, spreads: Floats) -> float:
+    """Return the share of a sketch's energy that round Gaussians at centroids explain."""
+    no_axes = np.zeros((len(centers), 0, centers.shape[1]))
+    z, silence = sketch.values(), sketch.operator.signature.harmonics[0].real
+    left = z - predict(sketch.operator, Density(centers, weights, spreads, no_axes))
+    return share_explained(float(left @ left), float(((z - silence) ** 2).sum()))
 
 
 def _improved(cloud: Cloud, n_clusters: int, candidates: Sequence[Floats], rng: np.random.Generator) -> Centroids:

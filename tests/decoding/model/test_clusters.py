@@ -2,10 +2,8 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm.decoding.fit.clusters import Problem
-from qckm.decoding.model.loops import loops
-from qckm.decoding.model.mixture import Mixture
-from qckm.decoding.model.sketch_model import SketchModel
+from qckm.decoding.model.mixture import Mixture, Problem
+from qckm.decoding.model.sketch_model import SketchModel, loops
 
 ROUND = np.zeros((4, 0, 3))
 
