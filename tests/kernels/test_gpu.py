@@ -11,7 +11,7 @@ from golden.twenty_operators import DIGEST, digest_of, twenty_operators
 from qckm.errors import OperatorError, RowsError
 from qckm.export.as_c import render_recipe
 from qckm.export.rendering import read_source
-from qckm.kernels.cuda import modules
+from qckm.kernels.cuda import programs
 from qckm.operator.codes import Codes
 from qckm.operator.structured import StructuredCodes, block_size, unpack_signs
 from qckm.sketch import files
@@ -187,7 +187,7 @@ def made_on_the_gpu(operator):
     recipe, size = operator.codes.recipe, block_size(operator.n_features)
     blocks, parts = -(-recipe.m // size), size // 128
     sizes = {"FEATURES": recipe.n, "FREQUENCIES": recipe.m, "BLOCKS": blocks, "PARTS": parts}
-    text = read_source("kernels", "core", "arithmetic.h").replace("#include <stdint.h>", modules._TYPES)
+    text = read_source("kernels", "core", "arithmetic.h").replace("#include <stdint.h>", programs._TYPES)
     text += RECIPE + "".join(f"#define QCKM_{name} {value}u\n" for name, value in sizes.items()) + render_recipe(recipe)
     text = text.replace("static inline", "static __device__ inline").replace("static const", "static __device__ const")
     module, threads = cupy.RawModule(code=text + MAKE, options=("-std=c++17",)), 128

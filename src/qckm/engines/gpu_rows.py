@@ -10,8 +10,7 @@ import numpy as np
 from qckm.common.arrays import Floats, Int64s
 from qckm.engines.partitions import HeldRows
 from qckm.errors import SourceError
-from qckm.kernels.cuda.device import cupy
-from qckm.kernels.cuda.device_arrays import as_device_array, as_floats
+from qckm.kernels.cuda.device import as_device_array, as_floats, cupy
 from qckm.kernels.cuda.row_kernels import count_bits_on_gpu, nearest_on_gpu
 from qckm.kernels.sketcher import is_on_gpu
 from qckm.models import Model

@@ -9,12 +9,9 @@ import numpy as np
 from qckm.common.arrays import Bytes
 from qckm.errors import OperatorError
 from qckm.kernels import reference
-from qckm.kernels.cuda.column_totals import ColumnTotals
-from qckm.kernels.cuda.device import cupy, require_capable
-from qckm.kernels.cuda.device_arrays import as_device_array
-from qckm.kernels.cuda.matrix_products import MatrixProgram
-from qckm.kernels.cuda.programs import Program, TooManyFeatures
-from qckm.kernels.cuda.totals import Totals
+from qckm.kernels.cuda.device import as_device_array, as_floats, cupy, require_capable
+from qckm.kernels.cuda.programs import MatrixProgram, Program, TooManyFeatures
+from qckm.kernels.cuda.totals import ColumnTotals, Totals
 from qckm.kernels.cuda.transfer import parts_on_device
 from qckm.kernels.portable import Measurement, Summary
 
@@ -87,12 +84,9 @@ class GpuSketcher:
 
     def _first_not_finite(self, rows: Any) -> int:
         module, height = cupy(), max(1, _SEARCHED // rows.shape[1])
-        array = rows if isinstance(rows, np.ndarray) else as_device_array(rows, 2)[0]
-        number = str(rows.dtype)
+        array, number = (rows, str(rows.dtype)) if isinstance(rows, np.ndarray) else as_device_array(rows, 2)
         for start in range(0, len(array), height):
-            part = module.asarray(array[start : start + height])
-            if number.endswith("bfloat16"):
-                part = (part.astype(np.uint32) << 16).view(np.float32)
+            part = as_floats(module.asarray(array[start : start + height]), number)
             finite = module.isfinite(part).all(axis=1)
             if not finite.all():
                 return start + int((~finite).argmax())

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
 from typing import Any
 
 import numpy as np
 
 from qckm.common.arrays import Floats, Int64s
-from qckm.kernels.cuda.device import cupy
-from qckm.kernels.cuda.device_arrays import as_device_array, as_floats
+from qckm.kernels.cuda.device import as_device_array, as_floats, cupy, source_of
 
 _THREADS, _BLOCKS = 128, 2048
 
@@ -58,5 +56,4 @@ def count_bits_on_gpu(bits: Any) -> Int64s:
 
 @cache
 def _kernel(name: str, device: int) -> Any:
-    source = resources.files("qckm.kernels.cuda").joinpath("rows.cu").read_text("utf-8")
-    return cupy().RawModule(code=source, options=("-std=c++17",)).get_function(name)
+    return cupy().RawModule(code=source_of("cuda", "rows.cu"), options=("-std=c++17",)).get_function(name)
