@@ -59,7 +59,7 @@ def from_parquet(data: bytes) -> Model:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from qckm.sources.parquet_sizes import MAGIC, read_footer, require_modest_pages
+    from qckm.sources.parquet_sizes import MAGIC, read_footer
 
     if not data.startswith(MAGIC):
         raise FileError("expected a whole Parquet file")
@@ -71,8 +71,7 @@ def from_parquet(data: bytes) -> Model:
     names, facts = notes_of(notes)
     units = numbers_of("units", notes.get("units"))
     _require_plain(footer, len(OURS) + units.size, len(data))
-    for chunks in footer.chunks:
-        require_modest_pages(io.BytesIO(data), len(data), chunks, "the model")
+    footer.require_modest_pages(io.BytesIO(data), len(data), range(len(footer.rows)), "the model")
     # pyarrow makes a list as long as the file says before it reads the first element.
     longest = max(1, len(data) // _LEAST_BYTES_A_COLUMN)
     limits = {"thrift_string_size_limit": len(data), "thrift_container_size_limit": longest}

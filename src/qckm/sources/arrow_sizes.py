@@ -90,46 +90,38 @@ def body_length(metadata: bytes) -> int:
 
 @dataclass(frozen=True)
 class Batch:
-    """What a message says of its record batch: rows, values and nulls of arrays, (offset, length) of buffers."""
+    """What a message says of its record batch: rows, (values, nulls) of arrays, (offset, length) of buffers."""
 
     rows: int
-    lengths: list[int]
-    nulls: list[int]
-    buffers: list[tuple[int, int]]
+    arrays: list[tuple[int, ...]]
+    buffers: list[tuple[int, ...]]
     compressed: bool
 
 
-def batch_of(metadata: bytes) -> Batch | None:
-    """Return the batch, or the dictionary, of a message; None of one that has none."""
+def batch_of(metadata: bytes, body: int, read: Callable[[int, int], bytes], label: str) -> Batch | None:
+    """Return the batch, or the dictionary, of a message; None of one that has none.
+
+    It is refused if its buffers are not in its body, of so many bytes, or would unpack to far more than it is.
+    `read(offset, size)` gives bytes of the body.
+    """
     message = _Table.root(metadata)
     kind, records = message.number(1, "<B"), message.table(2)
     if kind == _DICTIONARY and records is not None:
         records = records.table(1)
     if kind not in (_DICTIONARY, _RECORDS) or records is None:
         return None
-    nodes = [(length, nulls) for length, nulls in records.structs(1, "<qq")]
-    buffers = [(offset, length) for offset, length in records.structs(2, "<qq")]
-    lengths, nulls = [length for length, _ in nodes], [many for _, many in nodes]
-    return Batch(records.number(0, "<q"), lengths, nulls, buffers, records.table(3) is not None)
-
-
-def require_modest(batch: Batch | None, body: int, read: Callable[[int, int], bytes], label: str) -> None:
-    """Refuse a batch whose buffers are not in its body, of so many bytes, or would unpack to far more than it is.
-
-    `read(offset, size)` gives bytes of the body.
-    """
-    if batch is None:
-        return
-    unpacked = 0
-    for offset, length in batch.buffers:
+    nodes, buffers = list(records.structs(1, "<qq")), list(records.structs(2, "<qq"))
+    compressed, unpacked = records.table(3) is not None, 0
+    for offset, length in buffers:
         if not 0 <= offset <= offset + length <= body:
             raise SourceError(f"{label}: expected buffers in {body} bytes, got one of {length} at {offset}.")
-        if batch.compressed and length >= 8:
+        if compressed and length >= 8:
             (size,) = struct.unpack("<q", read(offset, 8))
             if size < -1:
                 raise SourceError(f"{label}: expected the size of a buffer, got {size}.")
             unpacked += length - 8 if size == -1 else size
     require_modest_size(body, unpacked, "batches", label)
+    return Batch(records.number(0, "<q"), nodes, buffers, compressed)
 
 
 def metadata_of(prefixed: bytes) -> bytes:
@@ -190,8 +182,7 @@ class Messages(io.RawIOBase):
             if size:
                 metadata = self._exactly(size)
                 body = self._exactly(body_length(metadata))
-                batch = batch_of(metadata)
-                require_modest(batch, len(body), lambda offset, many: body[offset : offset + many], self._label)
+                batch_of(metadata, len(body), lambda offset, many: body[offset : offset + many], self._label)
                 self._ready.extend(part for part in (metadata, body) if part)
         return True
 
@@ -224,8 +215,8 @@ class Column:
     name: str
     kind: pa.DataType
     n_nulls: int
-    nulls: tuple[int, int]
-    numbers: tuple[int, int]
+    nulls: tuple[int, ...]
+    numbers: tuple[int, ...]
 
 
 def locate(batch: Batch, schema: pa.Schema, names: Sequence[str]) -> list[Column] | None:
@@ -241,8 +232,9 @@ def locate(batch: Batch, schema: pa.Schema, names: Sequence[str]) -> list[Column
             kind = field.type
             if not (types.is_integer(kind) or types.is_floating(kind)):
                 return None
-            column = Column(field.name, kind, batch.nulls[node], *batch.buffers[buffer : buffer + 2])
-            if batch.lengths[node] != batch.rows or not _fits(column, batch.rows):
+            length, n_nulls = batch.arrays[node]
+            column = Column(field.name, kind, n_nulls, *batch.buffers[buffer : buffer + 2])
+            if length != batch.rows or not _fits(column, batch.rows):
                 return None  # pyarrow will say what is wrong
             found[field.name] = column
         node, buffer = node + size[0], buffer + size[1]

@@ -6,6 +6,7 @@ Files are read, not mapped: one that is cut short while it is mapped kills the p
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO
 
@@ -22,7 +23,6 @@ from qckm.sources.arrow_sizes import (
     locate,
     metadata_of,
     read_slices,
-    require_modest,
 )
 from qckm.sources.raw import Peekable
 from qckm.sources.table import Chunk, Kept, Selection, Span, Table, evenly, reading
@@ -32,82 +32,91 @@ _EXPECTED = "expected Arrow data"
 _LARGE = 4
 
 
+# What is opened for reading: a schema, and batches of it, each with how many bytes had been read by then.
+Opened = tuple[pa.Schema, Iterator[tuple[pa.RecordBatch, int]]]
+
+
 class BatchesTable(Table):
-    """Arrow record batches: what `open_batches` gives, each time it is called, is (schema, batches, bytes read)."""
+    """Arrow record batches, which a subclass gives: they are checked before anything is read of them."""
 
-    def __init__(
-        self,
-        label: str,
-        open_batches: Callable[[], tuple[pa.Schema, Iterator[pa.RecordBatch], Callable[[], int]]],
-        once: bool = False,
-        expected: str = _EXPECTED,
-    ) -> None:
-        self.label, self.once, self._open, self._expected = label, once, open_batches, expected
-        # Opened for its schema, and read from there: some connections allow one open result at a time.
-        self._waiting = self._opened()
-        self.columns = columns_of(self._waiting[0])
+    _schema: pa.Schema
 
-    def _opened(self) -> Any:
-        with reading(self.label, self._expected):
-            return self._open()
+    @abstractmethod
+    def _batches(self, names: Sequence[str], batch_rows: int | None) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Yield batches with these columns, or their parts, each with how many bytes had been read by then."""
 
     def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
         """Yield rows; those before `first_row` are read and dropped."""
-        _, batches, taken = self._waiting or self._opened()
-        self._waiting = None
-        yield from _chunks(self.label, batches, taken, selection, first_row, batch_rows)
+        row = 0
+        with reading(self.label, "cannot be read on"):
+            for batch, taken in self._batches(selection.names, batch_rows):
+                require_valid(batch, selection.names, self.label)
+                start = min(batch.num_rows, max(0, first_row - row))
+                row += batch.num_rows
+                for at in range(start, batch.num_rows, batch_rows):
+                    yield rows_of(batch.slice(at, batch_rows), selection), taken
 
     def keep(self, names: Sequence[str]) -> Kept:
         """Return columns of any kind as they are."""
-        schema, batches, _ = self._opened()
-        return _kept(self.label, schema, batches, names)
+        schema = pa.schema([pa.field(name, plain_type(self._schema.field(name).type)) for name in names])
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for batch, _ in self._batches(names, None):
+                require_valid(batch, names, self.label)
+                yield kept_batch(batch, schema)
+
+        return schema, batches()
 
 
-class ArrowFileTable(Table):
+class HandedTable(BatchesTable):
+    """Batches that somebody hands over; `open_batches` opens them anew each time, where they can be had twice."""
+
+    def __init__(
+        self, label: str, open_batches: Callable[[], Opened], once: bool = False, expected: str = _EXPECTED
+    ) -> None:
+        self.label, self.once, self._open, self._expected = label, once, open_batches, expected
+        # Opened for its schema, and read from there: some connections allow one open result at a time.
+        self._waiting: Opened | None = self._opened()
+        self._schema = self._waiting[0]
+        self.columns = columns_of(self._schema)
+
+    def _opened(self) -> Opened:
+        with reading(self.label, self._expected):
+            return self._open()
+
+    def _batches(self, names: Sequence[str], batch_rows: int | None) -> Iterator[tuple[pa.RecordBatch, int]]:
+        _, batches = self._waiting or self._opened()
+        self._waiting = None
+        return batches
+
+
+class ArrowFileTable(BatchesTable):
     """An Arrow IPC file. Only the columns that are selected are read, and a large batch of plain numbers in parts."""
 
     def __init__(self, path: str) -> None:
         self.label = self.path = path
         self.n_bytes = os.path.getsize(path)
         with reading(path, _EXPECTED), open(path, "rb") as file:
-            self._batches = self._check(file)
-            self._read = range(len(self._batches))
+            self._blocks = self._check(file)
+            self._read = range(len(self._blocks))
             with pa.OSFile(path) as again:
-                self.columns = columns_of(pa.ipc.open_file(again).schema)
+                self._schema = pa.ipc.open_file(again).schema
+            self.columns = columns_of(self._schema)
 
-    def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
-        """Yield rows; those before `first_row` are read and dropped."""
-        options, done = self._options(selection.names), 0
+    def _batches(self, names: Sequence[str], batch_rows: int | None) -> Iterator[tuple[pa.RecordBatch, int]]:
+        # Columns that are not asked for are not read; of several of one name, the first is.
+        places = {column.name: place for place, column in reversed(list(enumerate(self.columns)))}
+        options = pa.ipc.IpcReadOptions(included_fields=[places[name] for name in names])
         with open(self.place, "rb", buffering=0) as file, pa.OSFile(self.place) as again:
-            reader, schema = pa.ipc.open_file(again, options=options), pa.ipc.open_file(again).schema
-
-            def each() -> Iterator[pa.RecordBatch]:
-                nonlocal done
-                for number in self._read:
-                    done = (number + 1) * (self.n_bytes or 0) // len(self._batches)
-                    parts = self._parts(file, number, schema, selection.names, batch_rows)
-                    yield from parts or [reader.get_batch(number)]
-
-            yield from _chunks(self.label, each(), lambda: done, selection, first_row, batch_rows)
-
-    def keep(self, names: Sequence[str]) -> Kept:
-        """Return columns of any kind as they are."""
-
-        def each() -> Iterator[pa.RecordBatch]:
-            with open(self.place, "rb", buffering=0) as file, pa.OSFile(self.place) as again:
-                reader = pa.ipc.open_file(again, options=options)
-                for number in self._read:
-                    self._check_message(file, *self._batches[number])
-                    yield reader.get_batch(number)
-
-        options = self._options(names)
-        with pa.OSFile(self.place) as file:
-            schema = pa.ipc.open_file(file).schema
-        return _kept(self.label, schema, each(), names)
+            reader = pa.ipc.open_file(again, options=options)
+            for number in self._read:
+                done = (number + 1) * (self.n_bytes or 0) // len(self._blocks)
+                for part in self._parts(file, number, names, batch_rows) or [reader.get_batch(number)]:
+                    yield part, done
 
     def spans(self, n_bytes: int) -> list[Span] | None:
         """Cut the file between batches, which the spans count."""
-        count = len(self._batches)
+        count = len(self._blocks)
         return evenly(range(count), count, (self.n_bytes or 0) / count, n_bytes) if count else None
 
     def narrow(self, span: Span) -> None:
@@ -115,20 +124,15 @@ class ArrowFileTable(Table):
         self._read = range(*span)
         self.label = f"{self.label}, batches {span[0]} to {span[1] - 1}"
 
-    def _options(self, names: Sequence[str]) -> pa.ipc.IpcReadOptions:
-        """Return what has these columns read, and no others; of several of one name, the first."""
-        places = {column.name: place for place, column in reversed(list(enumerate(self.columns)))}
-        return pa.ipc.IpcReadOptions(included_fields=[places[name] for name in names])
-
     def _parts(
-        self, file: BinaryIO, number: int, schema: pa.Schema, names: Sequence[str], batch_rows: int
+        self, file: BinaryIO, number: int, names: Sequence[str], batch_rows: int | None
     ) -> Iterator[pa.RecordBatch] | None:
         """Check a batch; return it in parts where it is large and can be read so."""
-        start, length = self._batches[number]
+        start, length = self._blocks[number]
         batch = self._check_message(file, start, length)
-        if batch is None or batch.rows <= _LARGE * batch_rows:
+        if batch is None or batch_rows is None or batch.rows <= _LARGE * batch_rows:
             return None
-        columns = locate(batch, schema, names)
+        columns = locate(batch, self._schema, names)
         if columns is None:
             return None
         body = start + length
@@ -152,9 +156,7 @@ class ArrowFileTable(Table):
         body, size = start + length, body_length(metadata)
         if body + size > (self.n_bytes or 0):
             raise SourceError(f"{self.label}: expected a batch of {size} bytes, got a file that ends before.")
-        batch = batch_of(metadata)
-        require_modest(batch, size, lambda offset, many: self._bytes(file, body + offset, many), self.label)
-        return batch
+        return batch_of(metadata, size, lambda offset, many: self._bytes(file, body + offset, many), self.label)
 
     def _bytes(self, file: BinaryIO, start: int, size: int) -> bytes:
         if not 0 <= start <= start + size <= (self.n_bytes or 0):
@@ -171,7 +173,7 @@ class ArrowFileTable(Table):
 def open_arrow_stream(open_stream: Callable[[], Peekable], label: str, path: str | None = None) -> BatchesTable:
     """Open an Arrow IPC stream: a file that can be read again, or, without a path, a pipe that cannot."""
 
-    def batches() -> tuple[pa.Schema, Iterator[pa.RecordBatch], Callable[[], int]]:
+    def batches() -> Opened:
         stream = open_stream()
         messages = Messages(stream, label)
         try:
@@ -180,45 +182,16 @@ def open_arrow_stream(open_stream: Callable[[], Peekable], label: str, path: str
             stream.close()
             raise
 
-        def each() -> Iterator[pa.RecordBatch]:
+        def each() -> Iterator[tuple[pa.RecordBatch, int]]:
             with messages:
-                yield from reader
+                for batch in reader:
+                    yield batch, stream.taken
 
-        return reader.schema, each(), lambda: stream.taken
+        return reader.schema, each()
 
-    table = BatchesTable(label, batches, once=path is None)
+    table = HandedTable(label, batches, once=path is None)
     table.path, table.n_bytes = path, os.path.getsize(path) if path else None
     return table
-
-
-def _kept(label: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch], names: Sequence[str]) -> Kept:
-    wanted = pa.schema([pa.field(name, plain_type(schema.field(name).type)) for name in names])
-
-    def checked() -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            require_valid(batch, names, label)
-            yield kept_batch(batch, wanted)
-
-    return wanted, checked()
-
-
-def _chunks(
-    label: str,
-    batches: Iterator[pa.RecordBatch],
-    taken: Callable[[], int],
-    selection: Selection,
-    first_row: int,
-    batch_rows: int,
-) -> Iterator[Chunk]:
-    """Yield the rows of batches that are checked, from one row on, so many at a time."""
-    row = 0
-    with reading(label, "cannot be read on"):
-        for batch in batches:
-            require_valid(batch, selection.names, label)
-            start = min(batch.num_rows, max(0, first_row - row))
-            row += batch.num_rows
-            for at in range(start, batch.num_rows, batch_rows):
-                yield rows_of(batch.slice(at, batch_rows), selection), taken()
 
 
 _BATCH_ROWS = 1 << 16
@@ -232,14 +205,14 @@ def open_frame(frame: Any) -> BatchesTable:
     """
     label = f"{type(frame).__module__.split('.')[0]} {type(frame).__name__}"
 
-    def batches() -> tuple[pa.Schema, Iterator[pa.RecordBatch], Callable[[], int]]:
+    def batches() -> Opened:
         reader = read_frame(frame)
-        return reader.schema, iter(reader), lambda: 0
+        return reader.schema, ((batch, 0) for batch in reader)
 
     # A reader is used up by reading it; frames and relations give a new one each time.
     used_up = isinstance(frame, pa.RecordBatchReader)
     # Columns of mixed objects cannot.
-    table = BatchesTable(label, batches, used_up, "cannot be turned into Arrow columns; select some first")
+    table = HandedTable(label, batches, used_up, "cannot be turned into Arrow columns; select some first")
     length = getattr(frame, "num_rows", None)
     if length is None and hasattr(frame, "__len__") and not hasattr(frame, "fetchall"):
         length = len(frame)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any
+from itertools import accumulate
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from qckm.errors import SourceError
 from qckm.sources.arrow import columns_of, kept_batch, plain_type, require_valid, rows_of
-from qckm.sources.parquet_sizes import PageChunk, read_footer, require_modest_pages
+from qckm.sources.parquet_sizes import read_footer
 from qckm.sources.table import PATH_KEY, Chunk, Column, Kept, Selection, Table, reading
 from qckm.sources.text import number
 
@@ -28,10 +28,11 @@ class ParquetTable(Table):
         self.n_bytes = os.path.getsize(path)
         with reading(path, "expected a Parquet file"), pq.ParquetFile(path, pre_buffer=False) as file:
             metadata = file.metadata
-            held = columns_of(file.schema_arrow)
+            self._schema = file.schema_arrow
             self._groups = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-        self._keys, self._held = partition_keys(path), {column.name for column in held}
-        self.columns = held + [Column(name, False, PATH_KEY) for name in self._keys if name not in self._held]
+        self._keys, self._held = _partition_keys(path), set(self._schema.names)
+        self.columns = columns_of(self._schema)
+        self.columns += [Column(name, False, PATH_KEY) for name in self._keys if name not in self._held]
         self.n_rows = sum(self._groups)
         if not all(0 <= rows <= _MOST_ROWS for rows in self._groups):
             raise SourceError(f"{path}: expected numbers of rows, got {min(self._groups)} to {max(self._groups)}.")
@@ -47,9 +48,8 @@ class ParquetTable(Table):
     def keep(self, names: Sequence[str]) -> Kept:
         """Return columns of any kind as they are; the keys of the path as text."""
         held = [name for name in names if name in self._held]
-        with reading(self.label, "expected a Parquet file"), pq.ParquetFile(self.place, pre_buffer=False) as file:
-            kinds = {name: file.schema_arrow.field(name).type for name in held}
-        schema = pa.schema([pa.field(name, plain_type(kinds.get(name, pa.string()))) for name in names])
+        kinds = {name: plain_type(self._schema.field(name).type) for name in held}
+        schema = pa.schema([pa.field(name, kinds.get(name, pa.string())) for name in names])
 
         def batches() -> Iterator[pa.RecordBatch]:
             if not held:
@@ -63,15 +63,23 @@ class ParquetTable(Table):
 
     def _batches(self, names: list[str], first_row: int, batch_rows: int) -> Iterator[tuple[pa.RecordBatch, int]]:
         """Yield batches from a row on, each with the row after it."""
-        group, row = 0, 0
-        while group < len(self._groups) and row + self._groups[group] <= first_row:
-            row += self._groups[group]
-            group += 1
+        begin = sum(start + rows <= first_row for start, rows in self.blocks())
+        row = sum(self._groups[:begin])
         # Buffering ahead, pyarrow keeps all row groups in memory, and is several times slower for it.
-        with reading(self.label, "cannot be read on"), pq.ParquetFile(self.place, pre_buffer=False) as file:
-            chunks = self._chunks(file, set(names))
-            for groups in self._spans(group, batch_rows):
-                self._require_modest([chunks[number] for number in groups])
+        with (
+            reading(self.label, "cannot be read on"),
+            pq.ParquetFile(self.place, pre_buffer=False) as file,
+            open(self.place, "rb", buffering=0) as again,
+        ):
+            paths = [file.schema.column(number).path for number in range(len(file.schema))]
+            footer = read_footer(again, {n for n, path in enumerate(paths) if {path, path.split(".")[0]} & {*names}})
+            if list(footer.rows) != self._groups:
+                raise SourceError(
+                    f"{self.label}: expected row groups of {self._groups[:9]} rows, got {footer.rows[:9]}."
+                )
+            footer.require_as_many_values()
+            for groups in self._together(begin, batch_rows):
+                footer.require_modest_pages(again, self.n_bytes or 0, groups, self.label)
                 end = row + sum(self._groups[number] for number in groups)
                 for batch in file.iter_batches(batch_size=batch_rows, row_groups=groups, columns=names):
                     require_valid(batch, names, self.label)
@@ -84,36 +92,17 @@ class ParquetTable(Table):
 
     def blocks(self) -> list[tuple[int, int]]:
         """List the row groups."""
-        found, row = [], 0
-        for rows in self._groups:
-            found.append((row, rows))
-            row += rows
-        return found
+        return list(zip(accumulate(self._groups, initial=0), self._groups, strict=False))
 
-    def _spans(self, first: int, batch_rows: int) -> Iterator[list[int]]:
+    def _together(self, begin: int, batch_rows: int) -> Iterator[list[int]]:
         """Yield row groups that are read together: one that is large enough, or several that make a batch."""
-        span: list[int] = []
-        for group in range(first, len(self._groups)):
+        span, rows = [], 0
+        for group in range(begin, len(self._groups)):
             span.append(group)
-            if sum(self._groups[number] for number in span) >= batch_rows or group == len(self._groups) - 1:
+            rows += self._groups[group]
+            if rows >= batch_rows or group == len(self._groups) - 1:
                 yield span
-                span = []
-
-    def _chunks(self, opened: Any, names: set[str]) -> tuple[tuple[PageChunk, ...], ...]:
-        """Return where pages are of columns, in each row group."""
-        paths = [opened.schema.column(number).path for number in range(len(opened.schema))]
-        columns = {number for number, path in enumerate(paths) if path.split(".")[0] in names or path in names}
-        with open(self.place, "rb") as file:
-            footer = read_footer(file, columns)
-        if list(footer.rows) != self._groups:
-            raise SourceError(f"{self.label}: expected row groups of {self._groups[:9]} rows, got {footer.rows[:9]}.")
-        footer.require_as_many_values()
-        return footer.chunks
-
-    def _require_modest(self, groups: list[tuple[PageChunk, ...]]) -> None:
-        with open(self.place, "rb", buffering=0) as file:
-            for chunks in groups:
-                require_modest_pages(file, self.n_bytes or 0, chunks, self.label)
+                span, rows = [], 0
 
     def _key(self, name: str) -> float:
         value = number(self._keys[name])
@@ -122,7 +111,7 @@ class ParquetTable(Table):
         return value
 
 
-def partition_keys(path: str) -> dict[str, str]:
+def _partition_keys(path: str) -> dict[str, str]:
     """Return the hive keys of a path: {"year": "2026"} of data/year=2026/part.parquet."""
     parts = os.path.normpath(path).split(os.sep)[:-1]
     return dict(part.split("=", 1) for part in parts if "=" in part and not part.startswith("="))

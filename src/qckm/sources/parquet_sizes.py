@@ -193,11 +193,33 @@ class Footer:
     notes: dict[bytes, bytes]
 
     def require_as_many_values(self) -> None:
-        """Refuse columns of more or fewer values than their group has rows: readers make different things of them."""
+        """Refuse columns of more or fewer values than their group has rows: readers make different things of them.
+
+        To be asked of all groups before any is read: the rows of a group move with the values of those before it.
+        """
         for rows, chunks in zip(self.rows, self.chunks, strict=True):
             wrong = [chunk.values for chunk in chunks if chunk.values != rows]
             if wrong:
                 raise ValueError(f"expected {rows} values in each column of a row group, got {wrong[0]}")
+
+    def require_modest_pages(self, file: BinaryIO, size: int, groups: Iterable[int], label: str) -> None:
+        """Refuse groups whose columns' largest pages together unpack to far more than they are, in a file of `size`.
+
+        Refused are also columns whose pages have more values than they should: where several groups are read at once,
+        the others would move.
+        """
+        for group in groups:
+            packed = unpacked = 0
+            for chunk in self.chunks[group]:
+                largest = max(_sizes(file, size, chunk), default=0)
+                if chunk.codec not in _HARMLESS:
+                    if not 0 < chunk.start <= chunk.start + chunk.size <= size:
+                        raise SourceError(
+                            f"{label}: expected pages within {size} bytes, got {chunk.size} at {chunk.start}."
+                        )
+                    packed += chunk.size
+                    unpacked += largest
+            require_modest_size(min(packed, size), unpacked, "row groups with pages", label)
 
 
 def read_footer(file: BinaryIO, columns: Container[int] | None = None) -> Footer:
@@ -258,23 +280,6 @@ _HARMLESS, _MOST_TIMES = (0, 1), 42
 # Bytes of an entry of a dictionary, by the kind of its values: numbers, and the length of a text. Others may be short.
 _ENTRY = {1: 4, 2: 8, 3: 12, 4: 4, 5: 8, 6: 4}
 _LOOK, _LONGEST_HEADER = 1 << 12, 1 << 24
-
-
-def require_modest_pages(file: BinaryIO, size: int, chunks: Iterable[PageChunk], label: str) -> None:
-    """Refuse columns of a row group whose largest pages together unpack to far more than they are.
-
-    Refused are also columns whose pages have more values than they should: where several row groups are read at once,
-    the others would move.
-    """
-    packed = unpacked = 0
-    for chunk in chunks:
-        largest = max(_sizes(file, size, chunk), default=0)
-        if chunk.codec not in _HARMLESS:
-            if not 0 < chunk.start <= chunk.start + chunk.size <= size:
-                raise SourceError(f"{label}: expected pages within {size} bytes, got {chunk.size} at {chunk.start}.")
-            packed += chunk.size
-            unpacked += largest
-    require_modest_size(min(packed, size), unpacked, "row groups with pages", label)
 
 
 def _sizes(file: BinaryIO, size: int, chunk: PageChunk) -> Iterator[int]:
