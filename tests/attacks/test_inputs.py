@@ -1,11 +1,9 @@
 """Holes in what is read that attacks found in the second round (issue 33), by their numbers there."""
 
-import http.server
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +19,7 @@ from qckm.errors import DecodeError, OperatorError, SourceError
 from qckm.planning.plan import require_rows
 from qckm.sources import remote
 from qckm.sources.opening import open_source, paths_of
+from servers import Quiet, web
 
 ROWS = np.random.default_rng(0).normal(size=(200, 2))
 SECRET = "5ecre7"
@@ -38,11 +37,8 @@ def folder(tmp_path, monkeypatch):
 # --- 6: secrets, sizes and what is left behind ---
 
 
-class Handler(http.server.SimpleHTTPRequestHandler):
+class Handler(Quiet):
     """Serves a file whatever the query, and one without end."""
-
-    def log_message(self, *_):
-        pass
 
     def do_GET(self):
         self.path = self.path.partition("?")[0]
@@ -64,11 +60,8 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def site(folder):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
+    with web(Handler) as url:
+        yield url
 
 
 def test_6_a_signature_is_in_no_model_no_report_and_no_message(site, folder, monkeypatch, capfd):

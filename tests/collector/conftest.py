@@ -1,8 +1,17 @@
-"""A collector within the tests' own process writes its log where a test looks; the next one looks elsewhere."""
+"""A store, and the log: a collector in this process writes it where a test looks; the next one looks elsewhere."""
 
 import logging
 
 import pytest
+
+from collector.fleet import new_store
+
+
+@pytest.fixture
+def db(tmp_path):
+    db = new_store(tmp_path)
+    yield db
+    db.close()
 
 
 @pytest.fixture(autouse=True)

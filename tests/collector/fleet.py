@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import socket
 import threading
 import time
 import urllib.error
@@ -14,13 +13,15 @@ from dataclasses import replace
 import numpy as np
 
 import qckm
-from qckm.collector import senders
+from qckm.collector import senders, sums
 from qckm.collector.database import Database
 from qckm.collector.messages import check, split
 from qckm.collector.schema import prepare
 from qckm.collector.senders import Device
 from qckm.collector.settings import Settings
+from qckm.collector.windows import Asked
 from qckm.sensor import signed, wire
+from servers import free_port
 
 OPERATOR = qckm.SketchOperator.draw(n_features=3, n_frequencies=40, scale=1.0, random_state=0)
 # 2026-11-16T12:00Z.
@@ -52,14 +53,14 @@ def new_store(path, settings: Settings = DEFAULT) -> Database:
     return db
 
 
+def whole(db: Database, **asked) -> qckm.Sketch:
+    """Return the sum of what is asked for, of all by default."""
+    with db.reading():
+        return sums.sketch_of(db, OPERATOR, Asked(**asked))
+
+
 def add_devices(db: Database, *names: str) -> list[Device]:
     return senders.create_devices(db, names, None, None, NOON)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @contextlib.contextmanager

@@ -1,18 +1,17 @@
 """The sender's side: requests are made again, what does not arrive waits, and nothing waits behind what is refused."""
 
 import contextlib
-import http.server
-import threading
 
 import pytest
 
-from collector.fleet import OPERATOR, free_port, new_store, rows_of, running
+from collector.fleet import OPERATOR, new_store, rows_of, running
 from qckm.cli import run
 from qckm.collector import client, senders
 from qckm.collector.client import Outbox, Undelivered
 from qckm.collector.database import Database
 from qckm.errors import CollectorError
 from qckm.sketch import files
+from servers import Quiet, free_port, web
 
 
 @contextlib.contextmanager
@@ -20,7 +19,7 @@ def serving(*answers):
     """A server that does one thing after the other, and the last of them from then on; yields its URL and what came."""
     heard = []
 
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Handler(Quiet):
         def do_GET(self):
             length = int(self.headers.get("Content-Length") or 0)
             heard.append((self.path, self.headers.get("Authorization"), self.rfile.read(length)))
@@ -28,18 +27,8 @@ def serving(*answers):
 
         do_PUT = do_POST = do_GET
 
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", heard
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with web(Handler) as url:
+        yield url, heard
 
 
 def says(body, status=200, length=None, **headers):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from collector.fleet import DEFAULT, NOON, OPERATOR, add_devices, arrivals, message, new_store, rows_of
+from collector.fleet import DEFAULT, NOON, OPERATOR, add_devices, arrivals, message, rows_of, whole
 from qckm.collector import sums, upkeep
 from qckm.collector.counting import count_messages
 from qckm.collector.database import Database
@@ -12,21 +12,9 @@ from qckm.collector.settings import DAY, HOUR, Settings
 from qckm.collector.windows import Asked
 
 
-@pytest.fixture
-def db(tmp_path):
-    db = new_store(tmp_path)
-    yield db
-    db.close()
-
-
 def count(db, data, devices, settings=DEFAULT, now=NOON):
     with db.writing():
         return count_messages(db, arrivals(data, devices, settings, now), settings, now)
-
-
-def whole(db, **asked):
-    with db.reading():
-        return sums.sketch_of(db, OPERATOR, Asked(**asked))
 
 
 def test_messages_in_any_order_and_number_give_the_sketch_of_their_rows(db):

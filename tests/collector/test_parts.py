@@ -2,7 +2,7 @@
 
 import pytest
 
-from collector.fleet import NOON, OPERATOR, add_devices, arrivals, call, message, new_store, rows_of, running
+from collector.fleet import NOON, OPERATOR, add_devices, arrivals, call, message, new_store, rows_of, running, whole
 from qckm.collector import parts, senders, sums, upkeep
 from qckm.collector.counting import count_messages, withdraw
 from qckm.collector.parts import Part
@@ -10,13 +10,6 @@ from qckm.collector.refusals import Reason, Refused
 from qckm.collector.settings import DAY, HOUR, Settings
 from qckm.collector.windows import Asked, cell_of_part
 from qckm.sketch import files
-
-
-@pytest.fixture
-def db(tmp_path):
-    db = new_store(tmp_path)
-    yield db
-    db.close()
 
 
 def sketch_of(seed):
@@ -27,11 +20,6 @@ def put(db, name, sketch, replace=False, now=NOON, at=None):
     part = Part.of(name, cell_of_part(name, at, now, Settings()), sketch, "shop", replace)
     with db.writing():
         return parts.put(db, part, now)
-
-
-def whole(db, **asked):
-    with db.reading():
-        return sums.sketch_of(db, OPERATOR, Asked(**asked))
 
 
 def test_a_part_counts_once_and_the_sum_is_that_of_all_rows(db):

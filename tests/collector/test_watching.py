@@ -1,9 +1,7 @@
 """Windows that have ended are compared with those before, once, and news of drift reaches whoever wants it."""
 
 import asyncio
-import http.server
 import json
-import threading
 import time
 
 import pytest
@@ -16,6 +14,7 @@ from qckm.collector.service import Service
 from qckm.collector.settings import DAY, HOUR, Settings
 from qckm.collector.watching import watch
 from qckm.collector.windows import Cell, cell_of_part
+from servers import Quiet, web
 
 
 @pytest.fixture
@@ -23,22 +22,14 @@ def hook():
     """A server that keeps what is posted to it, and fails at first."""
     heard = []
 
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Handler(Quiet):
         def do_POST(self):
             heard.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             self.send_response(500 if len(heard) == 1 else 204)
             self.end_headers()
 
-        def log_message(self, *_):
-            pass
-
-    server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/news", heard
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with web(Handler) as url:
+        yield f"{url}/news", heard
 
 
 def fill(store, settings, days):

@@ -16,16 +16,11 @@ import pytest
 
 import qckm
 from qckm.sketch import files
+from servers import free_port
 
 from .conftest import NAMES
 
 pytestmark = pytest.mark.engine
-
-
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 def wait_for(port, process, seconds=90):

@@ -1,10 +1,9 @@
 """Files in pieces: read one by one, wherever they are cut, they hold the rows of the whole, each once."""
 
 import contextlib
+import functools
 import gzip
-import http.server
 import json
-import threading
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +15,7 @@ from qckm.sources.opening import open_source
 from qckm.sources.pieces import Piece, packed, pieces_of, pieces_of_url, reading_piece
 from qckm.sources.table import Selection, evenly
 from qckm.sources.text import UNKNOWN, TextFormat
+from servers import Quiet, web
 
 NAMES = ("a", "b")
 
@@ -149,16 +149,6 @@ def test_urls_are_copied_for_as_long_as_they_are_read(tmp_path, rows, monkeypatc
 
 def test_the_web_is_read_in_whole_files(tmp_path, rows):
     write(tmp_path / "rows.csv", rows, "csv")
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def __init__(self, *arguments):
-            super().__init__(*arguments, directory=str(tmp_path))
-
-        def log_message(self, *_):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        pieces = list(pieces_of_url(f"http://127.0.0.1:{server.server_port}/rows.csv"))
+    with web(functools.partial(Quiet, directory=str(tmp_path))) as url:
+        pieces = list(pieces_of_url(f"{url}/rows.csv"))
         np.testing.assert_array_equal(read([piece for piece, _ in pieces]), rows)
-        server.shutdown()

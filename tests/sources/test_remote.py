@@ -1,8 +1,6 @@
 """Files elsewhere: over HTTP from a server of our own, and from fsspec's store in memory."""
 
 import functools
-import http.server
-import threading
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +10,7 @@ import pytest
 from qckm.errors import MissingExtraError, SourceError
 from qckm.sources.kept_columns import KeptColumns
 from qckm.sources.opening import open_source
+from servers import Quiet, web
 
 ROWS = np.random.default_rng(0).normal(size=(500, 2))
 
@@ -26,10 +25,7 @@ def files(tmp_path):
     return tmp_path
 
 
-class Handler(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
+class Handler(Quiet):
     def do_GET(self):
         if self.path != "/short.csv":
             return super().do_GET()
@@ -41,11 +37,8 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def site(files):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(files)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
+    with web(functools.partial(Handler, directory=str(files))) as url:
+        yield url
 
 
 def read(source):
