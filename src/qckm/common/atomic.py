@@ -61,12 +61,15 @@ else:
         os.close(descriptor)
 
 
-def write_atomically(path: str | os.PathLike[str], data: bytes, like: str | os.PathLike[str] | None = None) -> None:
+def write_atomically(
+    path: str | os.PathLike[str], data: bytes, like: str | os.PathLike[str] | None = None, holding: bool = False
+) -> None:
     """Write a file that is at every moment the old one or the new one, whole; nothing else is left behind.
 
-    Where there is no old one, access to the new one is that to `like`, if that is there.
+    Where there is no old one, access to the new one is that to `like`, if that is there. `holding` says that the caller
+    holds the path's lock already.
     """
-    with naming(path), replacing(path, like) as temporary, open(temporary, "wb") as file:
+    with naming(path), replacing(path, like, holding) as temporary, open(temporary, "wb") as file:
         file.write(data)
 
 
@@ -92,8 +95,7 @@ def replacing(
 ) -> Iterator[str]:
     """Give a new file beside the path to write to; at the end it takes the path's place, or goes after an error.
 
-    A device or a pipe is given itself: putting a file in the place of /dev/stdout would be no service. `holding` says
-    that the caller holds the path's lock already.
+    A device or a pipe is given itself: putting a file in the place of /dev/stdout would be no service.
     """
     if is_device(path):
         yield os.fspath(path)
@@ -136,13 +138,8 @@ def updating(
     ...     path.read_bytes()
     b'2'
     """
-
-    def replace(data: bytes) -> None:
-        with naming(path), replacing(path, holding=True) as temporary, open(temporary, "wb") as file:
-            file.write(data)
-
     with locked(path, waiting=waiting, required=required):
-        yield replace
+        yield lambda data: write_atomically(path, data, holding=True)
 
 
 def require_replaceable(path: str | os.PathLike[str]) -> None:
@@ -211,16 +208,12 @@ def _keep_access_list(descriptor: int, model: str | os.PathLike[str]) -> bool:
 
 def _sync_folder(folder: str) -> None:
     """Make the rename itself survive a power cut, where the system can."""
-    try:
+    with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        pass
-    finally:
-        os.close(descriptor)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -20,11 +20,6 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _CGROUPS = "/sys/fs/cgroup"
 
 
-def wanted() -> int | None:
-    """Return how many bytes the user allows, if anything was said."""
-    return bytes_in("QCKM_MEMORY")
-
-
 def bytes_in(variable: str) -> int | None:
     """Return the number of bytes that a variable of the environment says, such as 8G, if it is there."""
     text = os.environ.get(variable)
@@ -46,7 +41,7 @@ def lacking(needed: int) -> str | None:
     """Return in words why so many bytes may not be taken, more than are free or than is usual; None if they may."""
     if needed <= _LITTLE:
         return None
-    asked, there = wanted(), free()
+    asked, there = bytes_in("QCKM_MEMORY"), free()
     most = asked if asked is not None else min(_MOST, _MOST if there is None else there)
     if needed <= most:
         return None

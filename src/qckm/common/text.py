@@ -181,11 +181,8 @@ def line(cells: list[str]) -> str:
     >>> line(["a", "b,c", 'a "b" c', "two\rlines", ""])
     'a,"b,c","a ""b"" c","two\rlines",\n'
     """
-    return ",".join(map(_quoted, cells)) + "\n"
-
-
-def _quoted(cell: str) -> str:
-    return '"' + cell.replace('"', '""') + '"' if any(mark in cell for mark in ',"\r\n') else cell
+    quoted = ('"' + cell.replace('"', '""') + '"' if any(mark in cell for mark in ',"\r\n') else cell for cell in cells)
+    return ",".join(quoted) + "\n"
 
 
 def excess_in_words(excess: float, high: float) -> str:

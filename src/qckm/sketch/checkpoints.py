@@ -6,7 +6,6 @@ The bytes: a line that says what it is, the length of a JSON text in 8 bytes, th
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from qckm.common import atomic, foreign_files
+from qckm.common.arrays import sha256
 from qckm.errors import CheckpointError
 from qckm.sketch import files
 from qckm.sketch.sketch import State
@@ -58,7 +58,7 @@ def dumps(checkpoint: Checkpoint) -> bytes:
     }
     text = json.dumps(notes, sort_keys=True).encode()
     body = MAGIC + len(text).to_bytes(8, "little") + text + files.dumps(state.sketch)
-    return body + hashlib.sha256(body).digest()
+    return body + sha256(body).digest()
 
 
 def save(checkpoint: Checkpoint, path: str) -> None:
@@ -85,21 +85,17 @@ def loads(data: bytes, label: str) -> Checkpoint:
     """Return the checkpoint of a file's bytes; errors say whose they are."""
     expected = "a checkpoint, got a file that is damaged or none"
     with foreign_files.reading(label, expected, CheckpointError, advice=". Remove it to start again."):
-        return _parse(data)
-
-
-def _parse(data: bytes) -> Checkpoint:
-    body = data[:-_DIGEST]
-    if not body.startswith(MAGIC) or hashlib.sha256(body).digest() != data[-_DIGEST:]:
-        raise CheckpointError("wrong first bytes or checksum")
-    start = len(MAGIC) + 8
-    length = int.from_bytes(body[len(MAGIC) : start], "little")
-    if start + length > len(body):
-        raise CheckpointError(f"notes of {length} bytes in a file of {len(data)}")
-    notes = _checked(json.loads(body[start : start + length]), _NOTES)
-    stamps = tuple(Stamp(**_checked(stamp, _STAMP)) for stamp in notes["inputs"])
-    state = State(files.loads(body[start + length :]), Position(notes["table"], notes["row"]), notes["bytes_done"])
-    return Checkpoint(state, stamps, notes["options"])
+        body = data[:-_DIGEST]
+        if not body.startswith(MAGIC) or sha256(body).digest() != data[-_DIGEST:]:
+            raise CheckpointError("wrong first bytes or checksum")
+        start = len(MAGIC) + 8
+        length = int.from_bytes(body[len(MAGIC) : start], "little")
+        if start + length > len(body):
+            raise CheckpointError(f"notes of {length} bytes in a file of {len(data)}")
+        notes = _checked(json.loads(body[start : start + length]), _NOTES)
+        stamps = tuple(Stamp(**_checked(stamp, _STAMP)) for stamp in notes["inputs"])
+        state = State(files.loads(body[start + length :]), Position(notes["table"], notes["row"]), notes["bytes_done"])
+        return Checkpoint(state, stamps, notes["options"])
 
 
 def _checked(notes: Any, kinds: dict[str, type]) -> dict[str, Any]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 
 from qckm.common import foreign_files
-from qckm.common.atomic import updating, write_atomically
+from qckm.common.atomic import updating
 from qckm.errors import FileError, QckmError
 from qckm.sketch import old_files, operator_sections, sections
 from qckm.sketch.sections import MAGIC, START, VERSION, dumps, dumps_sums
 from qckm.sketch.sketch import Sketch, SketchOperator
 from qckm.sketch.sums import Sums
 
-__all__ = ["dumps", "dumps_sums", "load", "loads", "loads_sums", "may_be_of", "save", "sizes", "updating"]
+__all__ = ["dumps", "dumps_sums", "load", "loads", "loads_sums", "may_be_of", "sizes", "updating"]
 
 
 def loads(data: bytes) -> Sketch:
@@ -61,11 +61,6 @@ def version_of(data: bytes) -> int:
     if version not in (*old_files.VERSIONS, VERSION):
         raise FileError(f"Expected file version 1 to {VERSION}, got {version}: a newer qckm may read it.")
     return int(version)
-
-
-def save(sketch: Sketch, path: str | os.PathLike[str]) -> None:
-    """Write a sketch file atomically: at every moment the path holds the old file or the new one, whole."""
-    write_atomically(path, dumps(sketch))
 
 
 def load(path: str | os.PathLike[str]) -> Sketch:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from qckm.common import atomic
-from qckm.common.arrays import Array, Int64s, sha256
+from qckm.common.arrays import Array, add_wide, sha256
 from qckm.errors import FileError, MergeError, PartsWarning, SketchError, SourceError, warn
 from qckm.kernels.portable import GroupSums
 from qckm.sketch import files
@@ -146,18 +146,13 @@ def _add(groups: GroupedSketches, table: pa.Table, label: str) -> list[bytes]:
         sums.upper[present] = np.maximum(sums.upper[present], together(read["upper"], np.maximum))
         for name in ("codes", "squares", "products"):
             if read.get(name) is not None:
-                words = getattr(sums, name)[present] + together(read[name])
-                getattr(sums, name)[present] = _carried(words)
+                words = (array.swapaxes(0, 1) for array in (getattr(sums, name)[present], together(read[name])))
+                getattr(sums, name)[present] = add_wide(*words).swapaxes(0, 1)
     totals, counts = np.ascontiguousarray(read["total"]), read["count"]
     return [
         sha256(b"%d %d " % (key, rows) + total.tobytes()).digest()
         for key, rows, total in zip(numbers.tolist(), counts.tolist(), totals, strict=True)
     ]
-
-
-def _carried(words: Int64s) -> Int64s:
-    high, low = words[:, 0], words[:, 1]
-    return np.stack([high + (low >> 32), low & 0xFFFFFFFF], axis=1)
 
 
 def _checked(groups: GroupedSketches, table: pa.Table, label: str) -> dict[str, Array]:

@@ -7,6 +7,7 @@ Mechanisms of a pure ε add up in ε, Gaussian ones in ρ (zero-concentrated dif
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -243,7 +244,8 @@ class Ledger:
 def either(first: Iterable[Spent], second: Iterable[Spent]) -> tuple[Spent, ...]:
     """Return what was spent on the rows of two sketches together, where each row is in one of them."""
     found = sorted({*first, *second}, reverse=True)
-    parts = tuple(one for one in found if not any(other != one and _covers(other, one) for other in found))
+    covered = {one for one in found for other in found if other != one and all(map(operator.ge, other, one))}
+    parts = tuple(one for one in found if one not in covered)
     return parts if len(parts) <= _MOST_PARTS else (Spent(*map(max, *parts)),)
 
 
@@ -251,10 +253,6 @@ def both(first: Iterable[Spent], second: Iterable[Spent]) -> tuple[Spent, ...]:
     """Return what was spent on rows that are in two releases: a row may be in any part of each."""
     seconds = tuple(second)
     return either([Spent(*(a + b for a, b in zip(one, two, strict=True))) for one in first for two in seconds], ())
-
-
-def _covers(one: Spent, other: Spent) -> bool:
-    return all(a >= b for a, b in zip(one, other, strict=True))
 
 
 def epsilon_of(rho: float, delta: float) -> float:

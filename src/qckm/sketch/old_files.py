@@ -7,6 +7,7 @@ facts and arrays.
 from __future__ import annotations
 
 import json
+import math
 import struct
 from collections.abc import Mapping
 from dataclasses import replace
@@ -43,7 +44,7 @@ def loads(data: bytes) -> Sketch:
     arrays: dict[Any, Array] = {}
     at = 0
     for name, kind, shape in layout(header):
-        little = np.frombuffer(payload, kind, _product(shape), at).reshape(shape)
+        little = np.frombuffer(payload, kind, math.prod(shape), at).reshape(shape)
         arrays[name] = little.astype(little.dtype.newbyteorder("="))
         at += little.nbytes
     return _build(header, arrays)
@@ -53,7 +54,7 @@ def sizes(data: bytes) -> dict[str, int]:
     """Return where the bytes of a file go, by the names of its arrays."""
     header, payload = _split(data)
     found = {
-        " ".join(name) if isinstance(name, tuple) else name: np.dtype(kind).itemsize * _product(shape)
+        " ".join(name) if isinstance(name, tuple) else name: np.dtype(kind).itemsize * math.prod(shape)
         for name, kind, shape in layout(header)
     }
     return {**found, "header and checksum": len(data) - len(payload)}
@@ -100,8 +101,8 @@ def _split(data: bytes) -> tuple[dict[str, Any], memoryview]:
     if (version == EXTENDED) != ("extensions" in header):
         raise FileError(f"Expected extensions in a file of version {EXTENDED}, and in no other.")
     if version == EXTENDED:
-        _parse_extensions(header["extensions"])
-    size = sum(np.dtype(kind).itemsize * _product(shape) for _, kind, shape in layout(header))
+        _require_extensions(header["extensions"])
+    size = sum(np.dtype(kind).itemsize * math.prod(shape) for _, kind, shape in layout(header))
     if len(data) != start + size + _CHECKSUM:
         raise FileError(
             f"Expected {start + size + _CHECKSUM} bytes, as the header says, got {len(data)}: damaged or cut."
@@ -154,8 +155,8 @@ def _parse_header(text: bytes) -> dict[str, Any]:
     return header
 
 
-def _parse_extensions(described: Any) -> list[dict[str, Any]]:
-    """Return the extensions of a header, if they are such: sizes are known then, and no name is there twice."""
+def _require_extensions(described: Any) -> None:
+    """Refuse what is no list of extensions: then sizes are known, and no name is there twice."""
     if not isinstance(described, list) or not 0 < len(described) <= _MOST_EXTENSIONS:
         raise FileError(f"Expected a list of 1 to {_MOST_EXTENSIONS} extensions in the header.")
     for each in described:
@@ -173,7 +174,6 @@ def _parse_extensions(described: Any) -> list[dict[str, Any]]:
             raise FileError(f"Expected an extension with name, required, facts and arrays, got {each!r:.80}.")
     if len({each["name"] for each in described}) < len(described):
         raise FileError("Expected each extension once.")
-    return described
 
 
 def _is_array(described: Any) -> bool:
@@ -252,10 +252,3 @@ def _apply(sketch: Sketch, described: list[dict[str, Any]], arrays: Mapping[Any,
         elif each["required"]:
             raise FileError(f"The file needs to be read with its extension {name!r:.80}: a newer qckm may know it.")
     return sketch
-
-
-def _product(shape: tuple[int, ...]) -> int:
-    size = 1
-    for length in shape:  # Python integers: numpy.prod would overflow in silence on a hostile header
-        size *= length
-    return size

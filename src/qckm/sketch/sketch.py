@@ -18,7 +18,7 @@ from qckm.common.arrays import Int64s, Rows, Weights
 from qckm.common.atomic import write_atomically
 from qckm.errors import OperatorError, QckmError, RowsError, SourceError
 from qckm.kernels.portable import Measurement, PortableSketcher, Summary
-from qckm.kernels.sketcher import Sketcher, count_bits, current_gpu, is_on_gpu, make_sketcher, parse_device
+from qckm.kernels.sketcher import Sketcher, computing_on, count_bits, current_gpu, is_on_gpu, make_sketcher
 from qckm.kernels.threads import as_jobs
 from qckm.operator import Operator
 from qckm.operator.request import Dither
@@ -216,7 +216,9 @@ class SketchOperator(Operator):
             raise RowsError(f"Expected on_bad 'error' or 'skip', got {on_bad!r}.")
         if part is not None:
             return self.sketch(X, sample_weight, n_jobs, device, None, columns, on_bad).as_part(part)
-        gpu = current_gpu() if device is None else parse_device(device)
+        if device is not None:
+            with computing_on(device):
+                return self.sketch(X, sample_weight, n_jobs, None, None, columns, on_bad)
         if engine_of(X):
             held: Sketch = open_held(X, columns, self.feature_names, sample_weight).sketch(
                 self, on_bad, as_jobs(n_jobs)
@@ -228,10 +230,14 @@ class SketchOperator(Operator):
                     f"Expected rows in memory beside sample_weight, got {type(X).__name__}: rows that are read in "
                     "batches count once each."
                 )
-            return self._sketch_source(self._opened(X, columns), on_bad, n_jobs, device)
+            source = self._opened(X, columns)
+            total = last_state(self, source, State(self.empty()), on_bad, n_jobs).sketch
+            log.info("sketched %d rows of %d tables, skipped %d", total.count, len(source.tables), total.skipped)
+            return total
         rows = chosen_rows(X, self.feature_names, self.n_features, columns)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
         if _is_whole(weights):
+            gpu = current_gpu()
             sketcher = self.sketcher if gpu is None else self.sketcher_on(gpu)
             found = sketcher.sum(rows, weights, as_jobs(n_jobs))
         else:
@@ -239,11 +245,11 @@ class SketchOperator(Operator):
             found = PortableSketcher(self.measurement).sum(rows, weights)
         if found.bad_row is not None:
             if on_bad == "skip":
-                return self._sketch_finite(rows, weights, n_jobs, device)
+                return self._sketch_finite(rows, weights, n_jobs)
             raise_not_finite(rows[found.bad_row :][:1], found.bad_row)
         return Sketch.of(self, found, weights is not None and weights.dtype == np.int64)
 
-    def _sketch_finite(self, rows: Rows, weights: Weights | None, n_jobs: int | None, device: str | None) -> Sketch:
+    def _sketch_finite(self, rows: Rows, weights: Weights | None, n_jobs: int | None) -> Sketch:
         """Sketch those of some rows that are finite, and count the others: a block at a time, as each is copied."""
         total = self.empty()
         height = max(1, BATCH_BYTES // (8 * self.n_features))
@@ -251,7 +257,7 @@ class SketchOperator(Operator):
             block = rows[start : start + height]
             good = np.isfinite(block).all(axis=1)
             heavy = None if weights is None else weights[start : start + height][good]
-            total += replace(self.sketch(block[good], heavy, n_jobs, device), skipped=int((~good).sum()))
+            total += replace(self.sketch(block[good], heavy, n_jobs), skipped=int((~good).sum()))
         return total
 
     def _opened(self, data: object, columns: Sequence[str | int] | None) -> Source:
@@ -262,11 +268,6 @@ class SketchOperator(Operator):
         if columns is not None:
             raise SourceError("Expected columns where the data are opened, qckm.open_source(data, columns), not here.")
         return data
-
-    def _sketch_source(self, source: Source, on_bad: OnBad, n_jobs: int | None, device: str | None) -> Sketch:
-        total = last_state(self, source, State(self.empty()), on_bad, n_jobs, device).sketch
-        log.info("sketched %d rows of %d tables, skipped %d", total.count, len(source.tables), total.skipped)
-        return total
 
     def encode(self, X: object, n_jobs: int | None = None) -> npt.NDArray[np.uint8]:
         """Encode rows X: (rows, n) as a sensor would: M bits per row, packed as uint8 (rows, ceil(M / 8)).
@@ -310,14 +311,9 @@ class SketchOperator(Operator):
     @property
     def measurement(self) -> Measurement:
         """What kernels know of the operator."""
+        codes, table = self.codes, self.signature.table
         return Measurement(
-            self.frequency_codes,
-            self.dither_codes,
-            self.steps,
-            self.origin,
-            self.signature.table,
-            self.paired,
-            self.octaves,
+            codes.frequency_codes, codes.dither_codes, self.steps, self.origin, table, self.paired, codes.octaves
         )
 
     @cached_property
@@ -430,11 +426,10 @@ def sketch_batch(
     on_bad: OnBad,
     weights: Weights | None = None,
     n_jobs: int | None = None,
-    device: str | None = None,
 ) -> Sketch:
     """Sketch one batch; a bad row is named by its file and place there."""
     try:
-        return operator.sketch(batch.rows, weights, n_jobs, device, on_bad=on_bad)
+        return operator.sketch(batch.rows, weights, n_jobs, on_bad=on_bad)
     except RowsError:
         batch.require_finite()
         raise
@@ -465,7 +460,6 @@ def states(
     on_bad: OnBad = "error",
     tick: float | None = None,
     n_jobs: int | None = None,
-    device: str | None = None,
 ) -> Iterator[State]:
     """Yield the state after each batch, from `start` on; with `tick`, also when no batch came for so many seconds."""
     require_columns(operator, source)
@@ -473,23 +467,18 @@ def states(
     with closing(prefetch(source.batches(start.position), tick=tick)) as batches:
         for batch in batches:
             if batch is not None:
-                total = state.sketch + sketch_batch(operator, batch, on_bad, None, n_jobs, device)
+                total = state.sketch + sketch_batch(operator, batch, on_bad, None, n_jobs)
                 sample = None if state.sample is None else state.sample.added(batch.rows)
                 state = State(total, batch.after, batch.bytes_done, sample)
             yield state
 
 
 def last_state(
-    operator: SketchOperator,
-    source: Source,
-    start: State,
-    on_bad: OnBad = "error",
-    n_jobs: int | None = None,
-    device: str | None = None,
+    operator: SketchOperator, source: Source, start: State, on_bad: OnBad, n_jobs: int | None = None
 ) -> State:
     """Return the state after all batches of a source, if that is still as it was."""
     state = start
-    for after in states(operator, source, start, on_bad, None, n_jobs, device):
+    for after in states(operator, source, start, on_bad, None, n_jobs):
         state = after
     source.require_unchanged()
     return state

@@ -43,15 +43,9 @@ class Sums(Value):
         if self.total.dtype not in (np.int64, np.float64):
             raise SketchError(f"Expected a sum of int64 or float64, got {self.total.dtype}.")
         kind = int if self.exact else float  # NumPy's own integers would wrap
-        object.__setattr__(self, "count", kind(self.count))
-        object.__setattr__(self, "saturated", kind(self.saturated))
-        object.__setattr__(self, "weighted", kind(self.weighted))
-        self._require_room()
-        for array in (self.total, *self.bounds):
-            array.setflags(write=False)
-
-    def _require_room(self) -> None:
-        """Refuse a sum of more rows than its numbers hold: integers would wrap, in silence, floats become infinite."""
+        for name in ("count", "saturated", "weighted"):
+            object.__setattr__(self, name, kind(getattr(self, name)))
+        # Of more rows than its numbers hold, integers would wrap, in silence, floats become infinite.
         most = (2**63 - 1) // self.operator.signature.full_scale
         if self.exact and self.count > most:
             raise SketchError(
@@ -62,6 +56,8 @@ class Sums(Value):
             raise SketchError(
                 f"Expected weights of a sum up to {_MOST_WEIGHT}, got {self.count}: divide them by their sum."
             )
+        for array in (self.total, *self.bounds):
+            array.setflags(write=False)
 
     @property
     def exact(self) -> bool:
