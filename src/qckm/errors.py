@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterable
 from typing import Literal
 
-# What a remedy is about, where it looks different on the command line, which adds its own words (cli/error_hints.py).
+# What a remedy is about, where it looks different on the command line, which adds its own words (cli/console.py).
 Topic = Literal[
     "bad rows",
     "checkpoint",

@@ -227,11 +227,11 @@ def test_19_a_checkpoint_behind_all_inputs_is_refused(tmp_path, monkeypatch, cap
     Path("rows.csv").write_text("a,b\n1,2\n3,4\n")
     assert run(SKETCH) == 0
     from qckm.cli.data_to_sketch import SketchTask, _options
-    from qckm.cli.inputs import Reading
+    from qckm.cli.options import Reading
     from qckm.planning.plan import Plan
 
     plan = Plan(scale=1.0, n_frequencies=5)
-    task = SketchTask(("rows.csv",), Reading(), plan, None, "o.qckm", True, 10.0)
+    task = SketchTask(("rows.csv",), Reading(), plan, output="o.qckm", resume=True)
     state = State(qckm.load("o.qckm").operator.empty(), Position(1, 0))
     checkpoints.save(Checkpoint(state, (Stamp.of("rows.csv"),), _options(task, None)), "o.qckm.checkpoint")
     assert run([*SKETCH, "--resume"]) == 1

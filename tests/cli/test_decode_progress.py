@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm.cli import progress
+from qckm.cli import console
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def hard(folder, qckm_):
 
 
 def test_lines_say_what_is_done(hard, qckm_, monkeypatch):
-    monkeypatch.setattr(progress, "_SECONDS_A_LINE", 0.0)
+    monkeypatch.setattr(console, "_SECONDS_A_LINE", 0.0)
     monkeypatch.setattr("qckm.decoding.search.attempts.EFFORT", 1e6)
     monkeypatch.setattr("qckm.decoding.search.scales.PATIENCE", 1e7)
     _, _, err = qckm_("decode", "hard.qckm", "-k", 3, "-o", "m.json")
@@ -33,12 +33,12 @@ def test_lines_say_what_is_done(hard, qckm_, monkeypatch):
 def test_ctrl_c_writes_the_best_so_far_and_says_so(hard, qckm_, monkeypatch):
     steps = []
 
-    def press(step):
-        steps.append(step.stage)
+    def press(words):
+        steps.append(words().split(",")[0])
         if steps.count("searching") == 20:
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(progress, "_line", lambda console: contextlib.nullcontext(press))
+    monkeypatch.setattr(console.Console, "showing", lambda *_, **__: contextlib.nullcontext(press))
     before = signal.getsignal(signal.SIGINT)
     code, _, err = qckm_("decode", "hard.qckm", "-k", 3, "-o", "m.json")
     assert code == 1
@@ -52,10 +52,10 @@ def test_ctrl_c_writes_the_best_so_far_and_says_so(hard, qckm_, monkeypatch):
 
 
 def test_ctrl_c_twice_stops_at_once(hard, qckm_, monkeypatch):
-    def press(step):
+    def press(words):
         os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(progress, "_line", lambda console: contextlib.nullcontext(press))
+    monkeypatch.setattr(console.Console, "showing", lambda *_, **__: contextlib.nullcontext(press))
     code, _, err = qckm_("decode", "hard.qckm", "-k", 3, "-o", "m.json")
     assert code == 1
     assert err.endswith("qckm: stopped\n")

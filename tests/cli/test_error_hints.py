@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm.cli.error_hints import HINTS
+from qckm.cli.console import HINTS
 from qckm.common import atomic
 from qckm.errors import Topic
 

@@ -56,9 +56,9 @@ def test_what_was_not_said_is_proposed(german, qckm_, options, said):
 
 def test_a_resumed_run_must_read_in_the_same_way(german, qckm_):
     from qckm.cli.data_to_sketch import SketchTask, _options
-    from qckm.cli.inputs import Reading
+    from qckm.cli.options import Reading
     from qckm.planning.plan import Plan
     from qckm.sources.text import TextFormat
 
-    task = SketchTask((), Reading(text=TextFormat(decimal=",")), Plan(), None, None, False, 0)
+    task = SketchTask((), Reading(text=TextFormat(decimal=",")), Plan())
     assert _options(task, None)["decimal"] == ","

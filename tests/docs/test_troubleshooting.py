@@ -9,7 +9,7 @@ import pytest
 
 import qckm
 from qckm import errors
-from qckm.cli.error_hints import HINTS
+from qckm.cli.console import HINTS
 from qckm.kernels.library import SlowKernelWarning
 
 ROOT = Path(__file__).parents[2]

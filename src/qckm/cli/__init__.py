@@ -10,8 +10,18 @@ import click
 from click.shell_completion import CompletionItem
 
 import qckm
-from qckm.cli.console import FAILED, MISUSED, print_data, remember, say, say_traceback, say_usage, say_warnings
-from qckm.cli.error_hints import hint_for, missing_hint
+from qckm.cli.console import (
+    FAILED,
+    MISUSED,
+    WORDS,
+    missing_hint,
+    print_data,
+    say,
+    say_traceback,
+    say_usage,
+    say_warnings,
+    with_remedy,
+)
 from qckm.cli.stopping import leave, obey_signals
 from qckm.common.atomic import naming
 from qckm.errors import QckmError
@@ -41,6 +51,9 @@ VERBS = {
 
 # What Python calls the same: either verb will do.
 ALSO = {"choose-n-clusters": "choose-k", "compare": "drift", "release": "privatize"}
+
+# A verb whose command, called as the verb is, stands in the file of another.
+BESIDE = {"subtract": "merge"}
 
 # Verbs that answer a question with their exit code, 0 or 1: what goes wrong is 2.
 ASKING = ("drift", "compare")
@@ -81,7 +94,8 @@ class Verbs(click.Group):
         verb = ALSO.get(cmd_name, cmd_name)
         if verb not in VERBS:
             return None
-        command: click.Command = importlib.import_module(f"qckm.cli.commands.{verb.replace('-', '_')}_command").command
+        module = importlib.import_module(f"qckm.cli.commands.{BESIDE.get(verb, verb).replace('-', '_')}_command")
+        command: click.Command = getattr(module, verb if verb in BESIDE else "command")
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -132,7 +146,7 @@ def main(arguments: list[str] | None = None) -> None:
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     words = sys.argv[1:] if arguments is None else arguments
-    remember(words)
+    WORDS.set(tuple(words))
     failed = MISUSED if words[:1] and words[0] in ASKING else FAILED
     try:
         result = cli.main(arguments, prog_name="qckm", standalone_mode=False)
@@ -147,7 +161,7 @@ def run(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         return failed  # whoever read our output has seen enough
     except QckmError as error:
-        return _failed(f"{error}{hint_for(error)}", failed)
+        return _failed(with_remedy(error), failed)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         return _failed(f"{place}{error.strerror or error}{missing_hint(error)}", failed)

@@ -13,9 +13,8 @@ from typing import Any
 import click
 
 from qckm.cli import options
-from qckm.cli.console import Console, show
-from qckm.cli.outputs import write_bytes
-from qckm.cli.paths import Input, Output
+from qckm.cli.arguments import Input, Output
+from qckm.cli.console import Console, show, write_bytes
 from qckm.collector import counting, parts, schema, senders, upkeep
 from qckm.collector.counting import Withdrawal
 from qckm.collector.database import Database, require_store

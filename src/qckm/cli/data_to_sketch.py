@@ -6,19 +6,18 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
-from qckm.cli.console import Console, assumption_in_words, command_again
-from qckm.cli.error_hints import remarks_in_words
-from qckm.cli.inputs import Reading
-from qckm.cli.progress import Progress, cluster_progress
-from qckm.cli.sketch_io import load_operator
+from qckm.cli.console import Console, command_again, with_remedy
+from qckm.cli.options import Reading, assumption_in_words
+from qckm.cli.sketches import data_bytes, load_operator, operator_facts, say_of_size
 from qckm.cli.stopping import saving
-from qckm.cli.summaries import data_bytes, operator_facts, say_of_size
 from qckm.common import atomic
+from qckm.common.text import format_bytes, format_duration
 from qckm.decoding.task import require_room
 from qckm.errors import CheckpointError, QckmError
 from qckm.kernels.sketcher import computing_on
@@ -28,8 +27,7 @@ from qckm.planning.row_sample import RowSample
 from qckm.planning.sampling import SampledRows
 from qckm.sketch import Sketch, SketchOperator, checkpoints
 from qckm.sketch.checkpoints import Checkpoint
-from qckm.sketch.sketch import State, require_columns, states
-from qckm.sources.rows import OnBad
+from qckm.sketch.sketch import State, states
 from qckm.sources.source import Source
 from qckm.sources.text import UNKNOWN
 
@@ -45,8 +43,8 @@ class SketchTask:
     data: tuple[str, ...]
     reading: Reading
     plan: Plan
-    operator_file: str | None
-    output: str | None  # the checkpoint lies beside it
+    operator_file: str | None = None
+    output: str = "-"  # the checkpoint lies beside it
     resume: bool = False
     checkpoint_every: float = 10.0
     device: str = "cpu"
@@ -58,16 +56,6 @@ class SketchTask:
         """Return a sketch with what is to be written of it."""
         sketch = sketch if self.column_sums else sketch.without_column_sums()
         return sketch if self.bounds else sketch.without_bounds()
-
-    @classmethod
-    def of(
-        cls, data: tuple[str, ...], n_clusters: int | None, output: str | None, options: dict[str, Any]
-    ) -> SketchTask:
-        """Return the task of what was given to a command with the options of operators, plans, data and runs."""
-        planned = {field.name for field in fields(Plan)}
-        plan = Plan(n_clusters=n_clusters, **{name: value for name, value in options.items() if name in planned})
-        others = {name: value for name, value in options.items() if name not in planned}
-        return cls(data=data, plan=plan, output=None if output == "-" else output, **others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,13 +78,6 @@ class Sketched:
         return None if found is None or found.once else found
 
 
-def open_data(task: SketchTask, console: Console) -> tuple[Source, SketchOperator | None]:
-    """Open the data and the operator's file; the operator's columns are the default. Say what was assumed."""
-    operator = load_operator(task.operator_file) if task.operator_file else None
-    usual = None if operator is None else operator.feature_names
-    return task.reading.open(task.data, console, usual), operator
-
-
 def sketch_data(
     task: SketchTask,
     console: Console,
@@ -110,13 +91,15 @@ def sketch_data(
             raise click.UsageError("--every is for data that this process reads: leave out --engine.")
         return _sketch_on_cluster(task, task.engine, console, want_hints)
     began = time.perf_counter()
-    source, operator = open_data(task, console)
-    if task.resume and (source.once or source.copied or task.output is None):
+    operator = load_operator(task.operator_file) if task.operator_file else None
+    source = task.reading.open(task.data, console, None if operator is None else operator.feature_names)
+    fleeting = source.once or source.copied
+    if task.resume and (fleeting or task.output == "-"):
         raise click.UsageError("--resume needs files on this machine, which can be read again, and an output (-o).")
-    if task.output is not None and not atomic.is_device(task.output):
+    path = None
+    if task.output != "-" and not atomic.is_device(task.output):
         click.get_current_context().with_resource(checkpoints.running(task.output))
-    lasting = not (source.once or source.copied) and task.output is not None and not atomic.is_device(task.output)
-    path = checkpoints.path_of(task.output) if lasting and task.output is not None else None
+        path = None if fleeting else checkpoints.path_of(task.output)
     options = _options(task, operator)
     start = _resumed(path, source, options, task.resume, console) if path else None
     if want_hints and source.n_rows is not None:
@@ -132,13 +115,19 @@ def sketch_data(
         say_of_size(planned.operator, source, want_hints, console)
         start = State(planned.operator.empty(), sample=planned.sample if want_hints else None)
     ready = time.perf_counter()
-    save = _saver(path, source, options, task)
-    state = _run(task, console, start, source, save, every, snapshot)
+
+    def save(state: State) -> str:
+        assert path is not None
+        kept = replace(state, sketch=task.kept(state.sketch))
+        checkpoints.save(Checkpoint(kept, source.stamps, options), path)
+        return path
+
+    state = _run(task, console, start, source, save if path else None, every, snapshot)
     source.require_unchanged()
     if want_hints:
         require_rows(state.sketch.count, task.plan.n_clusters or 1)
     done = time.perf_counter()
-    if save and want_hints and done - ready >= task.checkpoint_every:
+    if path and want_hints and done - ready >= task.checkpoint_every:
         save(state)  # decoding may be stopped, too: it need not cost another pass
     seconds = {"prepare": ready - began, "sketch": done - ready}
     hints = planned.hints
@@ -154,59 +143,25 @@ def cluster_for(data: Sequence[str], engine: str, console: Console) -> Iterator[
 
     if "-" in data:
         raise click.UsageError("Standard input is here, not where the engine is: leave out --engine.")
-    with connect(engine) as cluster, cluster_progress(console) as watch, cluster.watched(watch):
-        yield cluster
+    with connect(engine) as cluster, console.showing("cluster") as show:
+
+        def watch(done: int, total: int) -> None:
+            if total:
+                show(lambda: f"{done:,} of {total:,} tasks done", done / total)
+
+        with cluster.watched(watch):
+            yield cluster
 
 
-def sketch_windows(
-    operator: SketchOperator, windows: Sequence[str], on_bad: OnBad, engine: str | None, console: Console
-) -> dict[str, Sketch]:
-    """Sketch some data, each alone, with one operator."""
-    found: dict[str, Sketch] = {}
-    if engine is None:
-        for window in windows:
-            source = Reading().open([window], console, operator.feature_names)
-            found[window] = operator.sketch(source, on_bad=on_bad)
-        return found
-    with cluster_for(windows, engine, console) as cluster:
-        for window in windows:
-            rows = Reading().open_on(cluster, [window], console, operator.feature_names)
-            found[window] = rows.sketch(operator, on_bad)
-    return found
-
-
-def sketch_groups(task: SketchTask, by: Sequence[str], output: str, console: Console) -> tuple[int, int]:
-    """Write a table of sketches, or a folder of them; return how many rows they are of, and how many were skipped."""
-    from qckm.sketch import group_tables
-    from qckm.sketch.grouping import GroupedSketches
-    from qckm.sources.kept_columns import KeptColumns
-
-    assert task.operator_file is not None, "groups have an operator to merge by"
-    operator = load_operator(task.operator_file)
-    if task.engine is None:
-        source, _ = open_data(task, console)
-        kept, groups = KeptColumns(source, by), GroupedSketches(operator, by)
-        require_columns(operator, source)
-        with groups.filling(task.reading.on_bad) as add:
-            for batch in source.batches():
-                add(kept.take(len(batch.rows)), batch)
-        source.require_unchanged()
-        group_tables.save(groups, output)
-        return int(groups.sums.count.sum()), int(groups.skipped.sum())
-    make_folder(output)
-    with cluster_for(task.data, task.engine, console) as cluster:
-        rows = task.reading.open_on(cluster, task.data, console, operator.feature_names)
-        count, skipped = rows.sketch_by(operator, by, output, task.reading.on_bad)
-    atomic.write_atomically(os.path.join(output, "_SUCCESS"), b"")
-    return count, skipped
-
-
-def make_folder(path: str) -> None:
-    """Make a new folder for what workers write."""
+@contextlib.contextmanager
+def new_folder(path: str) -> Iterator[None]:
+    """Make a folder for what workers write inside; a file _SUCCESS appears in it when all is there."""
     try:
         os.mkdir(path)
     except FileExistsError as error:
         raise click.UsageError(f"{path}: expected a new folder, got one that is there.") from error
+    yield
+    atomic.write_atomically(os.path.join(path, "_SUCCESS"), b"")
 
 
 def _planned(rows: Source | SampledRows, operator: SketchOperator | None, plan: Plan, want_hints: bool) -> Planned:
@@ -221,8 +176,8 @@ def _sketch_on_cluster(task: SketchTask, engine: str, console: Console, want_hin
     began = time.perf_counter()
     operator = load_operator(task.operator_file) if task.operator_file else None
     with cluster_for(task.data, engine, console) as cluster:
-        usual = None if operator is None else operator.feature_names
-        rows = task.reading.open_on(cluster, task.data, console, usual)
+        names = None if operator is None else operator.feature_names
+        rows = task.reading.open_on(cluster, task.data, console, names)
         ready = time.perf_counter()
         planned = _planned(rows, operator, task.plan, want_hints)
         for words in planned.words:
@@ -250,13 +205,13 @@ def _run(
     snapshot: Callable[[Sketch], None] | None,
 ) -> State:
     state = start
-    saved = shot = time.monotonic()
+    began = saved = shot = time.monotonic()
     try:
-        with computing_on(task.device), Progress(console, source.n_rows, source.n_bytes, start) as progress:
+        with computing_on(task.device), console.showing("sketching") as show:
             tick = min(every, 0.5) if every else None
             for state in states(start.sketch.operator, source, start, task.reading.on_bad, tick):
-                progress.update(state)
                 now = time.monotonic()
+                show(partial(_how_far, state, start, source, now - began), _share(state, source))
                 if save and now - saved >= task.checkpoint_every:
                     save(state)
                     saved = time.monotonic()
@@ -273,18 +228,19 @@ def _run(
     return state
 
 
-def _saver(
-    path: str | None, source: Source, options: dict[str, object], task: SketchTask
-) -> Callable[[State], str] | None:
-    if path is None:
-        return None
+def _share(state: State, source: Source) -> float | None:
+    return min(1.0, state.bytes_done / source.n_bytes) if source.n_bytes else None
 
-    def save(state: State) -> str:
-        kept = replace(state, sketch=task.kept(state.sketch))
-        checkpoints.save(Checkpoint(kept, source.stamps, options), path)
-        return path
 
-    return save
+def _how_far(state: State, start: State, source: Source, seconds: float) -> str:
+    """Return how far a pass is: rows, bytes, rows a second, and the time left."""
+    rows, before = (each.sketch.count + each.sketch.skipped for each in (state, start))
+    of = "" if source.n_rows is None else f" of {source.n_rows:,}"
+    seconds = max(seconds, 1e-9)
+    words = f"{rows:,}{of} rows, {format_bytes(state.bytes_done)}, {(rows - before) / seconds:,.0f} rows/s"
+    share = _share(state, source) or 0.0
+    done = share - (_share(start, source) or 0.0)
+    return words if done <= 0 else f"{words}, {format_duration(seconds * (1 - share) / done)} left"
 
 
 def _resumed(path: str, source: Source, options: dict[str, object], resume: bool, console: Console) -> State | None:
@@ -323,23 +279,18 @@ def _options(task: SketchTask, operator: SketchOperator | None) -> dict[str, obj
 
 def facts_of(sketched: Sketched, n_bytes: int | None) -> dict[str, object]:
     """Return what is worth knowing of a sketch that was just made."""
-    sketch, operator = sketched.sketch, sketched.sketch.operator
+    sketch, source = sketched.sketch, sketched.source
+    said = [*map(with_remedy, sketched.remarks), *map(assumption_in_words, source.assumptions)]
     return {
         "rows": sketch.count,
         "skipped": sketch.skipped,
         "saturated": sketch.saturated,
-        "inputs": sketched.source.labels[:100],
-        "n_inputs": len(sketched.source.labels),
-        "file_bytes": sketched.source.n_bytes,
-        "data_bytes": data_bytes(sketch.count, operator),
+        "inputs": source.labels[:100],
+        "n_inputs": len(source.labels),
+        "file_bytes": source.n_bytes,
+        "data_bytes": data_bytes(sketch.count, sketch.operator),
         **({} if n_bytes is None else {"sketch_bytes": n_bytes}),
-        **operator_facts(operator),
+        **operator_facts(sketch.operator),
         "seconds": sketched.seconds,
-        **remarks_fact(sketched.remarks, sketched.source),
+        **({"remarks": said} if said else {}),
     }
-
-
-def remarks_fact(remarks: Sequence[str], source: Source | FileRows) -> dict[str, list[str]]:
-    """Return what may be wrong, as a fact if anything is: with columns or centroids, or with how data were read."""
-    said = [*remarks_in_words(remarks), *map(assumption_in_words, source.assumptions)]
-    return {"remarks": said} if said else {}

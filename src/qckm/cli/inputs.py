@@ -1,16 +1,17 @@
-"""What commands read beside sketches: data, samples of rows, and public ranges of columns."""
+"""What commands read beside sketches and data: samples of rows whose bad ones are looked for, and public ranges."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, NamedTuple, Self
+from dataclasses import dataclass, field, fields
+from typing import Self
 
 import numpy as np
 
-from qckm.cli.console import Console, say_assumptions
-from qckm.cli.summaries import counted
+from qckm.cli.console import Console
+from qckm.cli.options import Reading
+from qckm.cli.sketches import counted
 from qckm.common.arrays import Floats
 from qckm.common.foreign_files import each_once
 from qckm.errors import OperatorError, RowsError, SourceError
@@ -18,47 +19,12 @@ from qckm.operator.request import as_ranges
 from qckm.planning.pilot import Pilot
 from qckm.planning.sampling import draw_pilot
 from qckm.sketch import SketchOperator
-from qckm.sources.opening import open_source
 from qckm.sources.rows import OnBad
 from qckm.sources.source import BATCH_BYTES, Batch, Position, Source
-from qckm.sources.text import UNKNOWN, TextFormat
-
-if TYPE_CHECKING:
-    from qckm.engines import Cluster
-    from qckm.engines.files import FileRows
 
 # Rows that a decoder looks at: of more it takes some.
 _MOST = 50_000
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How data are read: which columns, what is known of a CSV, as what numbers, and what happens to bad rows."""
-
-    columns: tuple[str, ...] | None = None
-    text: TextFormat = UNKNOWN
-    dtype: str = "auto"
-    on_bad: OnBad = "error"
-
-    def open(self, data: Sequence[str], console: Console, usual: Sequence[str] | None = None) -> Source:
-        """Open files here, whose columns are the usual ones if no others were asked for; say what was assumed."""
-        source = open_source(list(data), self.columns, self.dtype, usual, **asdict(self.text))
-        say_assumptions(source, console)
-        return source
-
-    def open_looked(self, data: Sequence[str], console: Console, usual: Sequence[str] | None = None) -> Looked:
-        """Open files here, and look for bad rows in all that is read of them."""
-        return Looked.at(self.open(data, console, usual), self.on_bad)
-
-    def open_on(
-        self, cluster: Cluster, data: Sequence[str], console: Console, usual: Sequence[str] | None = None
-    ) -> FileRows:
-        """Open files that the workers of a cluster read."""
-        from qckm.engines.files import FileRows
-
-        rows = FileRows(cluster, data, self.columns, self.dtype, usual, self.text)
-        say_assumptions(rows, console)
-        return rows
+_MOST_BYTES = 1 << 24  # of a file of ranges
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,13 +61,9 @@ class Looked(Source):
             console.say(f"{where}: skipped {counted(self.skipped, 'bad row')}")
 
 
-def read_all(source: Source) -> Floats:
-    """Read every row of a file, in its order, bad ones, too."""
-    found = [np.asarray(batch.rows, np.float64) for batch in source.batches()]
-    source.require_unchanged()
-    if not found:
-        raise RowsError(f"{source.tables[0].label}: expected rows, found none.")
-    return np.concatenate(found)
+def open_looked(reading: Reading, data: Sequence[str], console: Console, usual: Sequence[str] | None = None) -> Looked:
+    """Open files here, and look for bad rows in all that is read of them."""
+    return Looked.at(reading.open(data, console, usual), reading.on_bad)
 
 
 def read_some(
@@ -116,24 +78,14 @@ def read_some(
 
 def open_sample(path: str, operator: SketchOperator, console: Console, reading: Reading) -> Looked:
     """Open a file of rows like those that an operator measures."""
-    source = reading.open_looked([path], console, operator.feature_names)
+    source = open_looked(reading, [path], console, operator.feature_names)
     if source.n_features != operator.n_features:
         raise RowsError(f"{path}: expected {operator.n_features} columns, as the sketch has, got {source.n_features}.")
     return source
 
 
-_MOST_BYTES = 1 << 24
-
-
-class Ranges(NamedTuple):
-    """Lower and upper (n,) each, and the names of the columns where the file has them."""
-
-    bounds: tuple[Floats, Floats]
-    names: tuple[str, ...] | None
-
-
-def read_ranges(path: str) -> Ranges:
-    """Read a file of ranges; refuse one that may be misread."""
+def read_ranges(path: str) -> tuple[tuple[Floats, Floats], tuple[str, ...] | None]:
+    """Read lower and upper (n,), and the columns' names where the file has them; refuse one that may be misread."""
     with open(path, "rb") as file:
         data = file.read(_MOST_BYTES + 1)
     try:
@@ -153,4 +105,4 @@ def read_ranges(path: str) -> Ranges:
         raise SourceError(
             f'{path}: expected ranges as JSON, such as {{"age": [0, 120], "income": [0, 1e6]}}: {error}'
         ) from error
-    return Ranges(bounds, tuple(found) if isinstance(found, dict) else None)
+    return bounds, tuple(found) if isinstance(found, dict) else None

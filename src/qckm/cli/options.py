@@ -1,30 +1,43 @@
-"""Options that several verbs share."""
+"""Options that several verbs share, and how data are read that they tell of."""
 
 from __future__ import annotations
 
 import functools
-import math
-import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
-from qckm.cli import completion
+from qckm.cli.arguments import (
+    COLUMNS,
+    DURATION,
+    Input,
+    OneFile,
+    Output,
+    Parsed,
+    Scale,
+    Whole,
+    one_of,
+    require_apart,
+)
 from qckm.cli.console import Console
-from qckm.cli.inputs import Reading
-from qckm.cli.paths import Input, OneFile, Output, require_apart
-from qckm.errors import OperatorError, SourceError
+from qckm.errors import SourceError
 from qckm.kernels.sketcher import parse_device
 from qckm.models import ENDINGS
 from qckm.operator.laws import LAWS
 from qckm.operator.signatures import SIGNATURES
+from qckm.planning.plan import Plan
+from qckm.sources.opening import open_source
 from qckm.sources.rows import OnBad
+from qckm.sources.source import Source
 from qckm.sources.table import AllBut
-from qckm.sources.text import TextFormat
+from qckm.sources.text import UNKNOWN, TextFormat
 
-_MOST_NUMBERS = 200
+if TYPE_CHECKING:
+    from qckm.engines import Cluster
+    from qckm.engines.files import FileRows
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -36,129 +49,43 @@ def _chain(*decorators: Decorator) -> Decorator:
     return decorate
 
 
-class ColumnNames(click.ParamType):  # type: ignore[type-arg]  # generic in some versions only
-    """Names with commas between."""
+@dataclass(frozen=True)
+class Reading:
+    """How data are read: which columns, what is known of a CSV, as what numbers, and what happens to bad rows."""
 
-    name = "a,b,…"
+    columns: tuple[str, ...] | None = None
+    text: TextFormat = UNKNOWN
+    dtype: str = "auto"
+    on_bad: OnBad = "error"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Split the names."""
-        if not isinstance(value, str):
-            return value
-        names = tuple(name.strip() for name in value.split(","))
-        if not all(names):
-            self.fail(f"expected names with commas between, got {value!r}.", param, ctx)
-        return names
+    def open(self, data: Sequence[str], console: Console, usual: Sequence[str] | None = None) -> Source:
+        """Open files here, whose columns are the usual ones if no others were asked for; say what was assumed."""
+        source = open_source(list(data), self.columns, self.dtype, usual, **asdict(self.text))
+        _say_assumed(source, console)
+        return source
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Propose columns of the file named before."""
-        return completion.columns(ctx, param, incomplete)
+    def open_on(
+        self, cluster: Cluster, data: Sequence[str], console: Console, usual: Sequence[str] | None = None
+    ) -> FileRows:
+        """Open files that the workers of a cluster read."""
+        from qckm.engines.files import FileRows
 
-
-class Numbers(click.ParamType):  # type: ignore[type-arg]  # generic in some versions only
-    """Whole numbers from 1 on: 2-12, or 2,4,8."""
-
-    name = "numbers"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the numbers, increasing."""
-        if not isinstance(value, str):
-            return value
-        found: set[int] = set()
-        for part in value.split(","):
-            ends = re.fullmatch(r"\s*([0-9]{1,6})\s*(?:-\s*([0-9]{1,6})\s*)?", part)
-            first, last = (int(ends[1]), int(ends[2] or ends[1])) if ends else (0, 0)
-            if not 0 < first <= last:
-                self.fail(f"expected numbers such as 2-12 or 2,4,8, got {value!r}.", param, ctx)
-            found |= set(range(first, last + 1))
-        if len(found) > _MOST_NUMBERS:
-            self.fail(f"expected at most {_MOST_NUMBERS} numbers to try, got {len(found)}.", param, ctx)
-        return tuple(sorted(found))
+        rows = FileRows(cluster, data, self.columns, self.dtype, usual, self.text)
+        _say_assumed(rows, console)
+        return rows
 
 
-class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in some versions only
-    """A time: 60s, 5m, 1h, or seconds."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return seconds."""
-        if isinstance(value, (int, float)):
-            return float(value)
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h|)", value)
-        if not found or not float(found[1]) > 0:
-            self.fail(f"expected a time such as 60s, 5m or 1h, got {value!r}.", param, ctx)
-        return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
+def _say_assumed(rows: Source | FileRows, console: Console) -> None:
+    for words in rows.assumptions:
+        console.say(assumption_in_words(words))
 
 
-class Whole(click.IntRange):
-    """A whole number, with words for what is none: click speaks of "a valid integer range"."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number."""
-        try:
-            found = int(value)
-        except (ValueError, TypeError):
-            found = None
-        if found is None or (self.min is not None and found < self.min) or (self.max is not None and found > self.max):
-            least = "" if self.min is None else f" of {self.min:g} or more"
-            self.fail(f"expected a whole number{least}, got {value!r}.", param, ctx)
-        return found
-
-
-class Number(click.FloatRange):
-    """A number within a range, with words for what is none."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number."""
-        try:
-            return super().convert(float(value), param, ctx)
-        except ValueError:
-            self.fail(f"expected a number, got {value!r}.", param, ctx)
-
-
-class Scale(Number):
-    """A length > 0: click's range lets NaN and infinity pass."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse what is no length."""
-        found = super().convert(value, param, ctx)
-        if not math.isfinite(found):
-            self.fail(f"expected a finite number > 0, got {value}.", param, ctx)
-        return found
-
-
-class Checked(click.ParamType):  # type: ignore[type-arg]  # generic in some versions only
-    """A word that a function of the library takes, or refuses in its own words; shells propose some."""
-
-    def __init__(self, name: str, check: Callable[[str], object], **proposed: str) -> None:
-        self.name, self._check, self._propose = name, check, completion.one_of(**proposed)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse what the function refuses."""
-        try:
-            self._check(value)
-        except (OperatorError, SourceError) as error:
-            self.fail(str(error), param, ctx)
-        return value
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Propose words."""
-        return self._propose(ctx, param, incomplete)
-
-
-def _require_engine(value: str) -> None:
-    from qckm.engines import parse_engine  # takes its time to import
-
-    parse_engine(value)
+def assumption_in_words(words: str) -> str:
+    """Return what was taken for granted on opening data, with its remedy on the command line."""
+    return f"{words}; if that is wrong, use --header, --no-header or --columns"
 
 
 data_argument = click.argument("data", type=Input(), nargs=-1, required=True, metavar="DATA...")
-
-
-def together(_: click.Context, __: click.Parameter, given: tuple[tuple[str, ...], ...]) -> tuple[str, ...] | None:
-    """Add up what was given in several options."""
-    return tuple(name for names in given for name in names) or None
 
 
 bad_option = click.option(
@@ -176,17 +103,15 @@ def data_options(verb: Callable[..., Any]) -> Callable[..., Any]:
     @click.option(
         "--columns",
         "-c",
-        type=ColumnNames(),
+        type=COLUMNS,
         multiple=True,
-        callback=together,
         help="Columns to read, by name, or by position (0,1,…) where none has that name; may be given several times. "
         "[default: the operator's or model's, or all]",
     )
     @click.option(
         "--exclude",
-        type=ColumnNames(),
+        type=COLUMNS,
         multiple=True,
-        callback=together,
         help="Columns to leave out; all others are read.",
     )
     @click.option(
@@ -197,7 +122,7 @@ def data_options(verb: Callable[..., Any]) -> Callable[..., Any]:
     @click.option(
         "--delimiter",
         help="The separator of a CSV, such as ';' or tab. [default: by its first line]",
-        shell_complete=completion.one_of(**{";": "semicolon", ",": "comma", "tab": "tab", "|": "bar"}),
+        shell_complete=one_of(**{";": "semicolon", ",": "comma", "tab": "tab", "|": "bar"}),
     )
     @click.option(
         "--decimal", type=click.Choice([".", ","]), default=".", help="The decimal mark in a CSV. [default: .]"
@@ -205,7 +130,7 @@ def data_options(verb: Callable[..., Any]) -> Callable[..., Any]:
     @click.option(
         "--comment",
         help="Skip lines of a CSV that begin with this character, such as '#'.",
-        shell_complete=completion.one_of(**{"#": "as in shells", "%": "as in TeX"}),
+        shell_complete=one_of(**{"#": "as in shells", "%": "as in TeX"}),
     )
     @click.option(
         "--dtype",
@@ -218,8 +143,8 @@ def data_options(verb: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(verb)
     def with_reading(
         *,
-        columns: tuple[str, ...] | None,
-        exclude: tuple[str, ...] | None,
+        columns: tuple[tuple[str, ...], ...],
+        exclude: tuple[tuple[str, ...], ...],
         header: bool | None,
         delimiter: str | None,
         decimal: str,
@@ -234,7 +159,8 @@ def data_options(verb: Callable[..., Any]) -> Callable[..., Any]:
             text = TextFormat(header, delimiter, decimal, comment)
         except SourceError as error:
             raise click.UsageError(str(error)) from error
-        return verb(reading=Reading(AllBut(exclude) if exclude else columns, text, dtype, on_bad), **arguments)
+        names = AllBut(chain(*exclude)) if exclude else tuple(chain(*columns)) or None
+        return verb(reading=Reading(names, text, dtype, on_bad), **arguments)
 
     return with_reading
 
@@ -243,45 +169,53 @@ seed_option = click.option(
     "--seed", type=Whole(min=0), default=0, show_default=True, help="The same seed gives the same result."
 )
 
-plan_options = _chain(
-    click.option("--scale", type=Scale(min=0, min_open=True), help="Kernel length. [default: from a pilot]"),
-    click.option(
+
+def plan_options(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a verb what says how an operator is drawn, as one argument `plan`; how many clusters is for it to add."""
+
+    @click.option("--scale", type=Scale(min=0, min_open=True), help="Kernel length. [default: from a pilot]")
+    @click.option(
         "--octaves",
         type=Whole(min=1),
         default=1,
         show_default=True,
         help="Scales to measure at, from --scale (the finest) or around the pilot's, if unsure: decoding chooses.",
-    ),
-    click.option(
+    )
+    @click.option(
         "--frequencies",
         "n_frequencies",
         type=Whole(min=1),
         help="How many. [default: 20·columns·K where the sketch is decoded alone, else 5·columns·K; at least 100]",
-    ),
-    click.option(
+    )
+    @click.option(
         "--signature",
         type=click.Choice(list(SIGNATURES)),
         default="one-bit",
         show_default=True,
         help="What is kept of each projection.",
-    ),
-    click.option(
+    )
+    @click.option(
         "--law",
         type=click.Choice(["auto", *LAWS]),
         default="auto",
         show_default=True,
         help="Law of the frequencies' lengths.",
-    ),
-    click.option(
+    )
+    @click.option(
         "--dither",
         type=click.Choice(["paired", "single"]),
         default="paired",
         show_default=True,
         help="Whether each frequency is measured twice, a quarter turn apart, or once.",
-    ),
-    click.option("--standardize", is_flag=True, help="Count each column in its standard deviation (of the pilot)."),
-    seed_option,
-)
+    )
+    @click.option("--standardize", is_flag=True, help="Count each column in its standard deviation (of the pilot).")
+    @seed_option
+    @functools.wraps(verb)
+    def with_plan(**arguments: Any) -> Any:
+        wishes = {field.name: arguments.pop(field.name) for field in fields(Plan) if field.name in arguments}
+        return verb(plan=Plan(**wishes), **arguments)
+
+    return with_plan
 
 
 def operator_option(required: bool = False) -> Decorator:
@@ -291,18 +225,30 @@ def operator_option(required: bool = False) -> Decorator:
     return click.option("--operator", "--like", "operator_file", type=OneFile(), required=required, help=help_)
 
 
+def _device(value: str) -> str:
+    parse_device(value)
+    return value
+
+
+def _engine(value: str) -> str:
+    from qckm.engines import parse_engine  # takes its time to import
+
+    parse_engine(value)
+    return value
+
+
 run_options = _chain(
     click.option("--resume", is_flag=True, help="Continue from the checkpoint beside the output, if there is one."),
     click.option(
         "--checkpoint-every",
-        type=Duration(),
+        type=DURATION,
         default="10s",
         show_default=True,
         help="How often to save a checkpoint.",
     ),
     click.option(
         "--device",
-        type=Checked("device", parse_device, cpu="this machine's cores", cuda="a GPU"),
+        type=Parsed("device", _device, one_of(cpu="this machine's cores", cuda="a GPU")),
         default="cpu",
         show_default=True,
         help="Where rows are sketched: cpu, cuda, or cuda:1 and so on. The sums are the same.",
@@ -315,14 +261,14 @@ decode_options = _chain(
         default="auto",
         show_default=True,
         help="auto, matched or clompr.",
-        shell_complete=completion.one_of(auto="the best", matched="models widths", clompr="the paper's"),
+        shell_complete=one_of(auto="the best", matched="models widths", clompr="the paper's"),
     ),
     click.option("--n-init", type=Whole(min=1), default=1, show_default=True, help="Replicates to choose from."),
 )
 
 engine_option = click.option(
     "--engine",
-    type=Checked("engine", _require_engine, dask="Dask", spark="Spark", ray="Ray"),
+    type=Parsed("engine", _engine, one_of(dask="Dask", spark="Spark", ray="Ray")),
     help="Have workers read DATA: dask, spark or ray on the cores of this machine, or dask://host:8786, "
     "spark://host:7077, sc://host:15002 (Spark Connect), ray://host:10001. [default: this process]",
 )

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import signal
+import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import click
 import numpy as np
 
-from qckm.cli import progress
-from qckm.cli.console import DONE, DOUBTFUL, FAILED, Console
-from qckm.cli.error_hints import remarks_in_words
-from qckm.cli.outputs import write_bytes
-from qckm.cli.summaries import columns_in_words, counted
+from qckm.cli.console import DONE, DOUBTFUL, FAILED, Console, with_remedy, write_bytes
+from qckm.cli.options import assumption_in_words
+from qckm.cli.sketches import counted, summary
 from qckm.common.text import excess_in_words, format_duration
 from qckm.decoding.targets.clustering import Clustering
 from qckm.decoding.targets.gaussian_mixture import CovarianceType, FittedMixture, fit_mixture
 from qckm.decoding.targets.kmeans import DECODERS, decode_hinted
 from qckm.decoding.verdict.remarks import POOR_FIT, POOR_MIXTURE
-from qckm.errors import PoorFitWarning, Remark, RemarkWarning, codes_of
+from qckm.decoding.watching import Step, watching
+from qckm.errors import PoorFitWarning, Remark, RemarkWarning, SaturationWarning, codes_of
 from qckm.models import Model, to_csv, to_json, writer_for
 from qckm.planning.pilot import Pilot
-from qckm.sketch import Sketch, SketchOperator
+from qckm.sketch import Sketch
 
 
 def require_decoder(name: str) -> None:
@@ -34,12 +36,48 @@ def require_decoder(name: str) -> None:
 
 
 @contextlib.contextmanager
-def _decoding(console: Console, stoppable: bool) -> Iterator[None]:
-    """Show what is decoded inside; what it warns of is said in the tool's own voice."""
-    with warnings.catch_warnings(), progress.watched(console, stoppable):
-        warnings.simplefilter("ignore", PoorFitWarning)
-        warnings.simplefilter("ignore", RemarkWarning)
-        yield
+def decoding(console: Console, stoppable: bool = False) -> Iterator[None]:
+    """Show the steps of what is decoded inside; if it is stoppable, the first Ctrl-C ends its search, the second us.
+
+    What it warns of is said in the tool's own voice.
+    """
+    began = time.monotonic()
+    with console.showing("decoding", spinner=True) as show, _stopping(console if stoppable else None) as stopped:
+
+        def words(step: Step) -> str:
+            many = f", {step.evaluations:,} evaluations" if step.evaluations else ""
+            return f"{step.stage}{many}, {format_duration(time.monotonic() - began)}"
+
+        def watch(step: Step) -> bool:
+            show(partial(words, step))
+            return stopped()
+
+        with warnings.catch_warnings(), watching(watch):
+            for kind in (PoorFitWarning, RemarkWarning, SaturationWarning):
+                warnings.simplefilter("ignore", kind)
+            yield
+
+
+@contextlib.contextmanager
+def _stopping(console: Console | None) -> Iterator[Callable[[], bool]]:
+    """Give a function that tells whether Ctrl-C was pressed; without a console, Ctrl-C does what it does elsewhere."""
+    if console is None or threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    pressed = False
+
+    def press(*_: object) -> None:
+        nonlocal pressed
+        if pressed:
+            raise KeyboardInterrupt
+        pressed = True
+        console.say("stopping: the best so far will be written; Ctrl-C once more stops at once")
+
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield lambda: pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def decode_sketch(
@@ -57,12 +95,12 @@ def decode_sketch(
     `remarks` are those on the rows, which are told with the decoder's.
     """
     began = time.perf_counter()
-    with _decoding(console, stoppable=decoder != "clompr"):
+    with decoding(console, stoppable=decoder != "clompr"):
         found = decode_hinted(sketch, n_clusters, hints, decoder=decoder, n_init=n_init, random_state=seed)
     found = replace(found, remarks=_joined(found.remarks, remarks))
     if found.converged is False:
         console.warn(POOR_FIT)
-    for remark in remarks_in_words(found.remarks):
+    for remark in found.remarks:
         console.warn(remark)
     return found, time.perf_counter() - began
 
@@ -88,15 +126,15 @@ def fit_sketch(
 ) -> tuple[FittedMixture, float]:
     """Fit a mixture, with rows where there are some; return what was found, and the seconds taken."""
     began = time.perf_counter()
-    with _decoding(console, stoppable=False):
+    with decoding(console):
         found = fit_mixture(sketch, n_components, covariance_type, hints, n_init, seed)
     if not found.converged:
         console.warn(POOR_MIXTURE)
     return found, time.perf_counter() - began
 
 
-def fit_facts(fitted: Clustering | FittedMixture) -> dict[str, object]:
-    """Return what is worth knowing of a clustering, or a mixture, beside what it is."""
+def fit_facts(fitted: Clustering | FittedMixture, assumptions: Sequence[str] = ()) -> dict[str, object]:
+    """Return what is worth knowing of a clustering, or a mixture, beside what it is; and of how rows were read."""
     facts: dict[str, object] = {
         "objective": fitted.objective,
         "explained": fitted.explained,
@@ -104,8 +142,10 @@ def fit_facts(fitted: Clustering | FittedMixture) -> dict[str, object]:
         "evaluations": fitted.n_iter,
     }
     if isinstance(fitted, Clustering):
-        facts |= {"remarks": remarks_in_words(fitted.remarks)} if fitted.remarks else {}
-        facts |= {} if fitted.inertia is None else _inertia(fitted)
+        said = [*map(with_remedy, fitted.remarks), *map(assumption_in_words, assumptions)]
+        facts |= {"remarks": said} if said else {}
+        if fitted.inertia is not None:
+            facts |= {"inertia_estimate": fitted.inertia, "inertia_error": fitted.inertia_error}
         facts |= {} if fitted.excess is None else {"excess": fitted.excess, "excess_high": fitted.excess_high}
         facts |= {} if fitted.octave is None else {"octave": fitted.octave}
     elif np.isfinite(fitted.excess_high):
@@ -113,18 +153,25 @@ def fit_facts(fitted: Clustering | FittedMixture) -> dict[str, object]:
     return facts
 
 
-def _inertia(clustering: Clustering) -> dict[str, object]:
-    return {"inertia_estimate": clustering.inertia, "inertia_error": clustering.inertia_error}
-
-
-def exit_code(fitted: Clustering | FittedMixture, strict: bool) -> int:
-    """Return how a run ends: failed after Ctrl-C, where the best so far is written; doubtful where that matters."""
+def say_found(
+    fitted: Clustering | FittedMixture, sketch: Sketch, target: str, seconds: float, strict: bool, console: Console
+) -> int:
+    """Say what was written where, whether it is reliable, and how large the error is; return the exit code."""
+    what = counted(len(fitted.weights), "centroid" if isinstance(fitted, Clustering) else "Gaussian")
+    words = f"{what} of {summary(sketch)}, decoded in {format_duration(seconds)}"
+    console.say(words if target == "-" else f"{target}: {words}")
+    words = f"{_verdict(fitted)}; {max(fitted.explained, 0.0):.1%} of the sketch explained"
+    if isinstance(fitted, Clustering):
+        words += _sse_in_words(fitted)
+    elif np.isfinite(fitted.excess_high):
+        words += f"; expected within {fitted.excess:.1g} nats a row of the best, hardly above {fitted.excess_high:.1g}"
+    console.say(words)
     if isinstance(fitted, Clustering) and "cut short" in codes_of(fitted.remarks):
-        return FAILED
+        return FAILED  # after Ctrl-C: what was written is the best so far
     return DOUBTFUL if strict and not fitted.converged else DONE
 
 
-def verdict(fitted: Clustering | FittedMixture) -> str:
+def _verdict(fitted: Clustering | FittedMixture) -> str:
     """Return in words whether what was found is reliable, and how far from the best it is expected to be."""
     if fitted.converged is None:
         return "no verdict: this decoder gives none"
@@ -137,37 +184,12 @@ def verdict(fitted: Clustering | FittedMixture) -> str:
     return f"verdict: {words}"
 
 
-def summary(fitted: Clustering | FittedMixture, operator: SketchOperator, count: float, seconds: float) -> list[str]:
-    """Return what was found, in lines: of what, whether it is reliable, and how large the error is."""
-    of = columns_in_words(operator.feature_names, operator.n_features)
-    what = "centroid" if isinstance(fitted, Clustering) else "Gaussian"
-    words = f"{verdict(fitted)}; {max(fitted.explained, 0.0):.1%} of the sketch explained"
-    if isinstance(fitted, Clustering):
-        words += _sse_in_words(fitted)
-    elif np.isfinite(fitted.excess_high):
-        words += f"; expected within {fitted.excess:.1g} nats a row of the best, hardly above {fitted.excess_high:.1g}"
-    return [
-        f"{counted(len(fitted.weights), what)} of {counted(count, 'row')}, {of}, decoded in {format_duration(seconds)}",
-        words,
-    ]
-
-
 def _sse_in_words(found: Clustering) -> str:
     """Return the sum of squared distances, where it is known to a digit or so."""
     total, error = found.inertia, found.inertia_error
     if total is None or error is None or not total > 2 * error:
         return ""
     return f"; sum of squared distances (SSE) {f'about {total:.4g} ± {error:.1g}' if error else f'{total:.4g}'}"
-
-
-def say_found(
-    fitted: Clustering | FittedMixture, sketch: Sketch, target: str, seconds: float, console: Console
-) -> None:
-    """Say what was written where, and whether it is reliable."""
-    first, *others = summary(fitted, sketch.operator, sketch.count, seconds)
-    console.say(first if target == "-" else f"{target}: {first}")
-    for line in others:
-        console.say(line)
 
 
 def write_model(model: Model, output: str, console: Console) -> None:

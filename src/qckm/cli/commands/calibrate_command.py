@@ -8,15 +8,16 @@ import warnings
 import click
 import numpy as np
 
-from qckm.cli import inputs, options, sketch_io
+from qckm.cli import inputs, options, sketches
+from qckm.cli.arguments import Input, OneFile, Output
 from qckm.cli.console import DONE, DOUBTFUL, Console
-from qckm.cli.inputs import Reading
+from qckm.cli.options import Reading
 from qckm.cli.outputs import ENDINGS, writing_columns
-from qckm.cli.paths import Input, OneFile, Output
-from qckm.common.arrays import Flags
+from qckm.common.arrays import Flags, Floats
 from qckm.common.text import format_duration
 from qckm.decoding.clouds.calibration import Calibration, calibrate
-from qckm.errors import PoorFitWarning
+from qckm.errors import PoorFitWarning, RowsError
+from qckm.sources.source import Source
 
 
 @click.command()
@@ -44,9 +45,9 @@ def command(
     order of the rows; with --on-bad skip, bad rows have an empty one.
     """
     target = output or "-"
-    found = sketch_io.read_sketch(sketch)
+    found = sketches.read_sketch(sketch)
     source = inputs.open_sample(sample, found.operator, console, reading)
-    rows = inputs.read_all(source)
+    rows = _read_all(source)
     good: Flags = np.asarray(np.isfinite(rows).all(axis=1))
     source.say_skipped(console)
     began = time.perf_counter()
@@ -77,6 +78,15 @@ def command(
         f"rows of equal weight would; in {format_duration(seconds)}"
     )
     return DONE if weighed.matched or not strict else DOUBTFUL
+
+
+def _read_all(source: Source) -> Floats:
+    """Read every row of a file, in its order, bad ones, too."""
+    found = [np.asarray(batch.rows, np.float64) for batch in source.batches()]
+    source.require_unchanged()
+    if not found:
+        raise RowsError(f"{source.tables[0].label}: expected rows, found none.")
+    return np.concatenate(found)
 
 
 def _missed(weighed: Calibration) -> str:

@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+import re
 import time
-import warnings
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from qckm.cli import data_to_sketch, options, outputs, progress, sketch_io, summaries
-from qckm.cli.console import DONE, DOUBTFUL, Console, show
-from qckm.cli.error_hints import remarks_in_words
-from qckm.cli.outputs import write_bytes
-from qckm.cli.paths import Output
+from qckm.cli import data_to_sketch, options, outputs, sketches
+from qckm.cli.arguments import Output, Parsed
+from qckm.cli.console import DONE, DOUBTFUL, Console, show, write_bytes
+from qckm.cli.sketch_to_model import decoding
 from qckm.common.arrays import Floats
 from qckm.common.text import format_duration
 from qckm.decoding.targets.n_clusters import ClusterCount, choose_n_clusters
 from qckm.decoding.task import require_room
-from qckm.errors import PoorFitWarning, SaturationWarning
 from qckm.planning.pilot import PILOT_ROWS
-from qckm.planning.plan import decoder_seed, require_rows
+from qckm.planning.plan import Plan, decoder_seed, require_rows
 from qckm.sketch import Sketch
 
 _BAR = 24
+_MOST_NUMBERS = 200
+
+
+def _numbers(value: str) -> tuple[int, ...]:
+    """Return the numbers from 1 on that words such as 2-12 or 2,4,8 stand for, increasing."""
+    found: set[int] = set()
+    for part in value.split(","):
+        ends = re.fullmatch(r"\s*([0-9]{1,6})\s*(?:-\s*([0-9]{1,6})\s*)?", part)
+        first, last = (int(ends[1]), int(ends[2] or ends[1])) if ends else (0, 0)
+        if not 0 < first <= last:
+            raise ValueError(f"expected numbers such as 2-12 or 2,4,8, got {value!r}.")
+        found |= set(range(first, last + 1))
+    if len(found) > _MOST_NUMBERS:
+        raise ValueError(f"expected at most {_MOST_NUMBERS} numbers to try, got {len(found)}.")
+    return tuple(sorted(found))
 
 
 @click.command()
@@ -32,7 +46,7 @@ _BAR = 24
     "-k",
     "--k",
     "ks",
-    type=options.Numbers(),
+    type=Parsed("numbers", _numbers),
     default="1-10",
     show_default=True,
     help="The numbers to try: 2-12, or 2,4,8,16.",
@@ -53,8 +67,9 @@ def command(
     plot: str | None,
     sketch_output: str | None,
     strict: bool,
+    plan: Plan,
     console: Console,
-    **options_of_task: Any,
+    **of_task: Any,
 ) -> int:
     """Try numbers of clusters on DATA, or on a sketch of it (.qckm), and say how many of them are separate.
 
@@ -69,24 +84,20 @@ def command(
     Where the number is not clear, a warning says so.
     """
     began = time.perf_counter()
-    sketch, rows, inputs = _sketch(data, max(ks), console, options_of_task)
+    sketch, rows, inputs = _sketch(data, replace(plan, n_clusters=max(ks)), console, of_task)
     require_room(sketch.operator.n_features, sketch.operator.n_frequencies)
     require_rows(sketch.count, min(max(ks), int(sketch.count)))
     if sketch_output is not None:
-        size = sketch_io.write_sketch(sketch, sketch_output)
-        console.say(f"{sketch_output}: {summaries.summary(sketch, size)}")
-    summaries.remark(sketch, console)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SaturationWarning)  # said above
-        warnings.simplefilter("ignore", PoorFitWarning)  # said below
-        with progress.watched(console, stoppable=False):
-            count = choose_n_clusters(sketch, ks, rows=rows, random_state=decoder_seed(options_of_task["seed"]))
+        size = sketches.write_sketch(sketch, sketch_output)
+        console.say(f"{sketch_output}: {sketches.summary(sketch, size)}")
+    sketches.remark(sketch, console)
+    with decoding(console):
+        count = choose_n_clusters(sketch, ks, rows=rows, random_state=decoder_seed(plan.seed))
     _write(count, inputs, report, plot, console)
     if count.doubt:
         console.warn(count.doubt)
-    of = summaries.columns_in_words(sketch.operator.feature_names, sketch.operator.n_features)
     console.say(
-        f"K = {count.n_clusters} of {counted_ks(ks)} tried, from {summaries.counted(sketch.count, 'row')}, {of}, in "
+        f"K = {count.n_clusters} of {counted_ks(ks)} tried, from {sketches.summary(sketch)}, in "
         f"{format_duration(time.perf_counter() - began)}"
     )
     console.print_facts(_facts(count, inputs, sketch))
@@ -94,14 +105,13 @@ def command(
 
 
 def _sketch(
-    data: tuple[str, ...], most: int, console: Console, given: dict[str, Any]
+    data: tuple[str, ...], plan: Plan, console: Console, of_task: dict[str, Any]
 ) -> tuple[Sketch, Floats | None, list[str]]:
     """Return the sketch of DATA, or that which it is, and the rows of a pilot where there was one."""
-    if len(data) == 1 and sketch_io.is_sketch(data[0]):
-        return sketch_io.read_sketch(data[0]), None, list(data)
-    task = data_to_sketch.SketchTask.of(data, most, None, given)
-    done = data_to_sketch.sketch_data(task, console)
-    for remark in remarks_in_words(done.remarks):
+    if len(data) == 1 and sketches.is_sketch(data[0]):
+        return sketches.read_sketch(data[0]), None, list(data)
+    done = data_to_sketch.sketch_data(data_to_sketch.SketchTask(data, plan=plan, **of_task), console)
+    for remark in done.remarks:
         console.warn(remark)
     inputs = done.source.labels[:100]
     return done.sketch, None if done.hints is None else done.hints.repeated(PILOT_ROWS), inputs

@@ -11,10 +11,10 @@ from typing import Any, get_args, get_type_hints
 
 import click
 
-from qckm.cli import collect_admin, sketch_io
+from qckm.cli import collect_admin, sketches
+from qckm.cli.arguments import Input
 from qckm.cli.collect_admin import store_option
 from qckm.cli.console import Console
-from qckm.cli.paths import Input
 from qckm.collector.settings import Settings
 from qckm.errors import CollectorError, MissingExtraError
 
@@ -101,7 +101,7 @@ def command(
 
     if (certificate is None) != (private_key is None):
         raise click.UsageError("TLS needs both --certificate and --private-key.")
-    operator = None if operator_file is None else sketch_io.load_operator(operator_file)
+    operator = None if operator_file is None else sketches.load_operator(operator_file)
     broker = Broker.parse(mqtt) if mqtt else None
     try:
         chosen = Settings(**settings)

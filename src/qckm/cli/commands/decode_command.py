@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from qckm.cli import inputs, options, sketch_io, sketch_to_model, summaries
+from qckm.cli import inputs, options, sketch_to_model, sketches
+from qckm.cli.arguments import Input, OneFile
 from qckm.cli.console import Console
-from qckm.cli.paths import Input, OneFile
 from qckm.decoding.targets.clustering import Clustering
 from qckm.decoding.targets.gaussian_mixture import COVARIANCE_TYPES, CovarianceType, FittedMixture
 from qckm.models import Model
@@ -59,7 +59,7 @@ def command(
     target = output or "-"
     if mixture and target.lower().endswith(".csv"):
         raise click.UsageError("A CSV cannot hold covariances: write .json, .parquet or .npz.")
-    found = sketch_io.read_sketch(sketch)
+    found = sketches.read_sketch(sketch)
     require_rows(found.count, clusters)
     hints = inputs.read_some(rows, found.operator, seed, console, on_bad) if rows else None
     privacy = _privacy(found, rows)
@@ -70,13 +70,13 @@ def command(
         fitted, seconds = sketch_to_model.fit_sketch(found, clusters, mixture, n_init, seed, console, hints)
     else:
         fitted, seconds = sketch_to_model.decode_sketch(found, clusters, decoder, n_init, seed, console, hints)
-    summaries.remark(found, console, earlier=True)
+    sketches.remark(found, console, earlier=True)
     facts = {
         "rows": found.count,
         "skipped": found.skipped,
         "saturated": found.saturated,
         "inputs": [sketch],
-        **summaries.operator_facts(found.operator),
+        **sketches.operator_facts(found.operator),
         **sketch_to_model.fit_facts(fitted),
         "decoder": f"mixture {mixture}" if mixture else decoder,
         "seed": seed,
@@ -89,8 +89,7 @@ def command(
     else:
         model = fitted.to_model(facts)
     sketch_to_model.write_model(model, target, console)
-    sketch_to_model.say_found(fitted, found, target, seconds, console)
-    return sketch_to_model.exit_code(fitted, strict)
+    return sketch_to_model.say_found(fitted, found, target, seconds, strict, console)
 
 
 def _privacy(sketch: Sketch, rows: str | None) -> str | None:

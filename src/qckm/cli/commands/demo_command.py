@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.cli import options
+from qckm.cli.arguments import Whole
 from qckm.cli.console import Console
 from qckm.common import atomic
 from qckm.common.text import format_bytes
@@ -19,7 +20,7 @@ _GROUP = 100_000
 
 @click.command()
 @click.option("--folder", default="demo-output", show_default=True, help="Where everything goes.")
-@click.option("--rows", type=options.Whole(min=1000), default=1_000_000, show_default=True, help="How many.")
+@click.option("--rows", type=Whole(min=1000), default=1_000_000, show_default=True, help="How many.")
 @options.console_options
 def command(folder: str, rows: int, console: Console) -> None:
     """Make a Parquet file of a million rows in ten clusters, run `qckm fit` on it, and write a report.

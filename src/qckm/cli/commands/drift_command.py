@@ -8,41 +8,56 @@ from typing import Any, Literal
 
 import click
 
-from qckm.cli import inputs, options, outputs, sketch_io
-from qckm.cli.console import Console, show
-from qckm.cli.data_to_sketch import sketch_windows
-from qckm.cli.outputs import write_bytes
-from qckm.cli.paths import Input, OneFile, Output, windows_of
-from qckm.cli.sketch_io import is_sketch
+from qckm.cli import inputs, options, outputs
+from qckm.cli.arguments import Input, Number, OneFile, Output, is_stream, sketch_files
+from qckm.cli.console import Console, show, write_bytes
+from qckm.cli.data_to_sketch import cluster_for
+from qckm.cli.options import Reading
+from qckm.cli.sketches import is_sketch, load_model, load_operator, read_sketch
 from qckm.drift.compare import compare, compare_windows
 from qckm.drift.drift_result import Drift, DriftSeries
 from qckm.drift.reference_rows import MOST_ROWS, Reference
 from qckm.errors import DriftWarning, PoorFitWarning, QckmError, RemarkWarning, SaturationWarning
-from qckm.sketch import Sketch
+from qckm.sketch import Sketch, SketchOperator
+from qckm.sources.opening import paths_of
 from qckm.sources.rows import OnBad
 
 
+def _windows_of(context: click.Context, param: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the sketches that names stand for; what stands for other files is one window of data, and stays."""
+    found: list[str] = []
+    for path in given:
+        names = sketch_files(context, param, (path,)) if is_stream(path) or not _is_data(path) else (path,)
+        found += names
+    return tuple(found)
+
+
+def _is_data(path: str) -> bool:
+    files = paths_of(path)
+    return bool(files) and os.path.exists(files[0]) and not is_sketch(files[0])
+
+
 @click.command()
-@click.argument("sketches", nargs=-1, required=True, type=Input(), metavar="SKETCH...", callback=windows_of)
+@click.argument("sketches", nargs=-1, required=True, type=Input(), metavar="SKETCH...", callback=_windows_of)
 @click.option(
     "--against",
     type=Input(),
     multiple=True,
-    callback=windows_of,
+    callback=_windows_of,
     help="What every SKETCH is compared with; several are added up.",
 )
 @click.option("--blocks", is_flag=True, help="All SKETCHes are parts of one window, those of --against of the other.")
 @click.option("--reference", type=Input(), help="A file of 2000 rows or more of the usual kind: a more powerful test.")
 @click.option(
     "--level",
-    type=options.Number(0, 1, min_open=True, max_open=True),
+    type=Number(0, 1, min_open=True, max_open=True),
     default=0.05,
     show_default=True,
     help="The share of false alarms to put up with.",
 )
 @click.option(
     "--min-effect",
-    type=options.Number(0, 1),
+    type=Number(0, 1),
     default=0.0,
     show_default=True,
     help="Changes of a smaller share of the rows are no drift: 0.05 is 5 %.",
@@ -122,7 +137,7 @@ def command(
     if reference is not None:
         rows = inputs.read_some(reference, operator, seed, console, on_bad, MOST_ROWS).repeated(MOST_ROWS)
         prepared = Reference.of(operator, rows, seed)
-    known: Any = sketch_io.load_model(model) if model is not None else clusters
+    known: Any = load_model(model) if model is not None else clusters
     options: dict[str, Any] = {"statistic": statistic, "level": level, "min_effect": min_effect, "random_state": seed}
     found: Drift | DriftSeries
     with warnings.catch_warnings():
@@ -155,15 +170,32 @@ def _read(
 ) -> tuple[list[Sketch], list[Sketch]]:
     """Read the sketches, and sketch what is data."""
     data = [name for name in (*names, *others) if not is_sketch(name)]
-    found = {name: sketch_io.read_sketch(name) for name in (*names, *others) if name not in data}
+    found = {name: read_sketch(name) for name in (*names, *others) if name not in data}
     if data:
         if operator_file is None and not found:
             raise click.UsageError("Expected a sketch among the windows, or --operator FILE, to sketch data with.")
-        operator = sketch_io.load_operator(operator_file) if operator_file else next(iter(found.values())).operator
-        found |= sketch_windows(operator, data, on_bad, engine, console)
+        operator = load_operator(operator_file) if operator_file else next(iter(found.values())).operator
+        found |= _sketch_windows(operator, data, on_bad, engine, console)
     elif engine is not None:
         raise click.UsageError("All windows are sketches, there is nothing for an engine to read: leave out --engine.")
     return [found[name] for name in names], [found[name] for name in others]
+
+
+def _sketch_windows(
+    operator: SketchOperator, windows: list[str], on_bad: OnBad, engine: str | None, console: Console
+) -> dict[str, Sketch]:
+    """Sketch some data, each alone, with one operator."""
+    found: dict[str, Sketch] = {}
+    if engine is None:
+        for window in windows:
+            source = Reading().open([window], console, operator.feature_names)
+            found[window] = operator.sketch(source, on_bad=on_bad)
+        return found
+    with cluster_for(windows, engine, console) as cluster:
+        for window in windows:
+            rows = Reading().open_on(cluster, [window], console, operator.feature_names)
+            found[window] = rows.sketch(operator, on_bad)
+    return found
 
 
 def _apart(names: list[str], other: str, console: Console) -> list[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from qckm.cli import options, sketch_io
-from qckm.cli.console import Console
-from qckm.cli.inputs import Reading
-from qckm.cli.outputs import writing
-from qckm.cli.paths import Output
-from qckm.cli.summaries import counted
+from qckm.cli import options, sketches
+from qckm.cli.arguments import Output
+from qckm.cli.console import Console, writing
+from qckm.cli.inputs import open_looked
+from qckm.cli.options import Reading
+from qckm.cli.sketches import counted
 from qckm.sketch.sketch import require_columns
 
 
@@ -33,9 +33,9 @@ def command(
       qckm encode readings.csv --operator fleet.qckm -o readings.bits
       qckm encode - --operator fleet.qckm < readings.csv | qckm pool - --operator fleet.qckm -o sum.qckm
     """
-    target = sketch_io.sketch_output(output)
-    operator = sketch_io.load_operator(operator_file)
-    source = reading.open_looked(data, console, operator.feature_names)
+    target = sketches.sketch_output(output)
+    operator = sketches.load_operator(operator_file)
+    source = open_looked(reading, data, console, operator.feature_names)
     require_columns(operator, source)
     rows = 0
     with writing(target) as write:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import click
 
-from qckm.cli import options, sketch_io, summaries
-from qckm.cli.console import Console
-from qckm.cli.outputs import write_bytes
-from qckm.cli.paths import OneFile, Output
+from qckm.cli import options, sketches
+from qckm.cli.arguments import OneFile, Output
+from qckm.cli.console import Console, write_bytes
 from qckm.export.as_c import COUNTER_BITS, render_c
 from qckm.export.rendering import PREFIX
 
@@ -45,10 +44,10 @@ def command(
       qckm operator pilot.csv -k 5 --law seeded -o fleet.qckm
       qckm export-c fleet.qckm --regenerate --prefix gait -o gait.h
     """
-    operator = sketch_io.load_operator(operator_file)
+    operator = sketches.load_operator(operator_file)
     text = render_c(operator, prefix, regenerate, int(counters), hints).encode("ascii")
     target = output or "-"
     write_bytes(target, text)
     width = -(-operator.n_measurements // 8)
     console.say(f"{operator.n_features} readings to {width} bytes per row; operator {operator.fingerprint[:16]}")
-    console.print_facts({"output": target, "bytes_a_row": width, **summaries.operator_facts(operator)})
+    console.print_facts({"output": target, "bytes_a_row": width, **sketches.operator_facts(operator)})

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from qckm.cli import data_to_sketch, options, sketch_io, sketch_to_model, summaries
+from qckm.cli import data_to_sketch, options, sketch_to_model, sketches
+from qckm.cli.arguments import Output
 from qckm.cli.console import Console, command_again
 from qckm.cli.data_to_sketch import SketchTask
-from qckm.cli.paths import Output
 from qckm.common import atomic
 from qckm.common.text import format_duration
-from qckm.planning.plan import decoder_seed
+from qckm.planning.plan import Plan, decoder_seed
 from qckm.sketch import checkpoints, files
 
 
@@ -36,11 +37,12 @@ def command(
     output: str | None,
     sketch_output: str | None,
     report_output: str | None,
+    plan: Plan,
     decoder: str,
     n_init: int,
     strict: bool,
     console: Console,
-    **options_of_task: Any,
+    **of_task: Any,
 ) -> int:
     """Find K centroids of DATA: files, folders, globs, or - for standard input (CSV, JSON lines or an Arrow stream).
 
@@ -56,27 +58,25 @@ def command(
     """
     sketch_to_model.require_decoder(decoder)
     target = output or "-"
-    task = SketchTask.of(data, clusters, output, options_of_task)
+    task = SketchTask(data, plan=replace(plan, n_clusters=clusters), output=target, **of_task)
     done = data_to_sketch.sketch_data(task, console, want_hints=True)
-    words = summaries.summary(done.sketch)
-    console.say(f"sketch: {words}, in {format_duration(done.seconds['sketch'])}")
-    seed = decoder_seed(task.plan.seed)
+    console.say(f"sketch: {sketches.summary(done.sketch)}, in {format_duration(done.seconds['sketch'])}")
+    seed = decoder_seed(plan.seed)
     clustering, seconds = sketch_to_model.decode_sketch(
         done.sketch, clusters, decoder, n_init, seed, console, done.hints, done.remarks
     )
-    summaries.remark(done.sketch, console)
+    sketches.remark(done.sketch, console)
     size = None
     if sketch_output:
-        size = sketch_io.write_sketch(done.sketch, sketch_output)
+        size = sketches.write_sketch(done.sketch, sketch_output)
     elif report_output:  # its page compares sizes
         size = len(files.dumps(done.sketch))
-    facts = data_to_sketch.facts_of(done, size)
-    facts["seconds"] = {**done.seconds, "decode": seconds}
-    facts |= {
-        **sketch_to_model.fit_facts(clustering),
-        **data_to_sketch.remarks_fact(clustering.remarks, done.source),
+    facts = {
+        **data_to_sketch.facts_of(done, size),
+        "seconds": {**done.seconds, "decode": seconds},
+        **sketch_to_model.fit_facts(clustering, done.source.assumptions),
         "decoder": decoder,
-        "seed": task.plan.seed,
+        "seed": plan.seed,
         "command": command_again(),
     }
     model = clustering.to_model(facts)
@@ -90,5 +90,4 @@ def command(
     for path, what in ((sketch_output, "the sketch"), (report_output, "a report")):
         if path not in (None, "-"):
             console.say(f"{path}: {what}")
-    sketch_to_model.say_found(clustering, done.sketch, target, seconds, console)
-    return sketch_to_model.exit_code(clustering, strict)
+    return sketch_to_model.say_found(clustering, done.sketch, target, seconds, strict, console)

@@ -8,9 +8,9 @@ import sys
 import click
 import numpy as np
 
-from qckm.cli import options, sketch_io, summaries
+from qckm.cli import options, sketches
+from qckm.cli.arguments import OneFile
 from qckm.cli.console import Console, show
-from qckm.cli.paths import OneFile
 from qckm.common import foreign_files
 from qckm.common.arrays import Floats
 from qckm.common.text import format_value
@@ -37,9 +37,9 @@ def command(path: str, console: Console) -> None:
       qckm info all.qckm
       qckm info model.json --json
     """
-    label = sketch_io.label_of(path)
-    if sketch_io.is_collector_url(path):
-        _show(_facts(sketch_io.read_data(path), label), console)
+    label = sketches.label_of(path)
+    if sketches.is_collector_url(path):
+        _show(_facts(sketches.read_data(path), label), console)
         return
     with contextlib.nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
         data = file.read(foreign_files.START)
@@ -64,7 +64,7 @@ def _facts(data: bytes, label: str) -> dict[str, object]:
         place = {"kind": "checkpoint", "input": found.state.position.table, "row": found.state.position.row}
         return {**place, **sketch_facts(found.state.sketch)}
     if data.startswith(MAGIC):
-        sketch = sketch_io.parse_sketch(data, label)
+        sketch = sketches.parse_sketch(data, label)
         written = {"version": files.version_of(data), "bytes": len(data), "bytes for": files.sizes(data)}
         return {"kind": "sketch", **written, **sketch_facts(sketch)}
     model = read_model(data, label)
@@ -86,7 +86,7 @@ def sketch_facts(sketch: Sketch) -> dict[str, object]:
         **({} if sketch.ledger is None else {"privacy": sketch.ledger.in_words()}),
         "skipped": sketch.skipped,
         "saturated": sketch.saturated,
-        **summaries.operator_facts(sketch.operator),
+        **sketches.operator_facts(sketch.operator),
         "steps": sketch.operator.steps.tolist(),
         "origin": sketch.operator.origin.tolist(),
         "reaches from": least.tolist(),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import click
 
-from qckm.cli import options, sketch_io, summaries
-from qckm.cli.console import Console
-from qckm.cli.error_hints import remarks_in_words
-from qckm.cli.inputs import Reading, read_ranges
-from qckm.cli.paths import Input, Output
+from qckm.cli import options, sketches
+from qckm.cli.arguments import Input, Output
+from qckm.cli.console import Console, with_remedy
+from qckm.cli.inputs import open_looked, read_ranges
+from qckm.cli.options import Reading
 from qckm.common.text import format_bytes
 from qckm.operator.request import LAW_OF_RANGES
 from qckm.planning.plan import Plan, draw_operator
@@ -42,9 +42,9 @@ def command(
     ranges: str | None,
     private: bool,
     operator_file: str | None,
+    plan: Plan,
     reading: Reading,
     console: Console,
-    **plan_options: Any,
 ) -> None:
     """Draw an operator from a pilot of DATA, or from public ranges and no row; or take that of another sketch.
 
@@ -61,40 +61,36 @@ def command(
         raise click.UsageError("Give DATA, or --ranges FILE, to draw an operator for, or --like FILE to copy one.")
     if private and ranges is None:
         raise click.UsageError("--private goes with --ranges: an operator drawn from rows is not private.")
-    target = sketch_io.sketch_output(output)
+    target, plan = sketches.sketch_output(output), replace(plan, n_clusters=clusters, alone=True)
     remarks: tuple[str, ...] = ()
     if operator_file is not None:
-        operator = sketch_io.load_operator(operator_file)
+        operator = sketches.load_operator(operator_file)
     elif ranges is not None:
-        operator = _from_ranges(ranges, clusters, reading.columns, Plan(n_clusters=clusters, **plan_options), private)
+        operator = _from_ranges(ranges, reading.columns, plan, private)
     else:
-        plan = Plan(n_clusters=clusters, alone=True, **plan_options)
         if clusters is None and None in (plan.scale, plan.n_frequencies):
             raise click.UsageError("Give the number of clusters (-k), or both --scale and --frequencies.")
-        source = reading.open_looked(data, console)
+        source = open_looked(reading, data, console)
         planned = draw_operator(source, plan)
         source.say_skipped(console)
         for words in planned.words:
             console.say(words)
         remarks = planned.remarks
         operator = planned.operator
-        summaries.warn_of_columns(operator, source, console)
-    for words in remarks_in_words(remarks):
-        console.warn(words)
-    size = sketch_io.write_sketch(operator.empty(), target)
-    of = summaries.columns_in_words(operator.feature_names, operator.n_features)
+        sketches.warn_of_columns(operator, source, console)
+    for remark in remarks:
+        console.warn(remark)
+    size = sketches.write_sketch(operator.empty(), target)
     console.say(
-        f"{target if target != '-' else 'operator'}: {of}, {operator.n_frequencies} frequencies, "
-        f"scale {operator.scale:.4g}, in {format_bytes(size)}"
+        f"{target if target != '-' else 'operator'}: {sketches.columns_in_words(operator)}, "
+        f"{operator.n_frequencies} frequencies, scale {operator.scale:.4g}, in {format_bytes(size)}"
     )
-    told = {"remarks": remarks_in_words(remarks)} if remarks else {}
-    console.print_facts({"output": target, "sketch_bytes": size, **summaries.operator_facts(operator), **told})
+    told = {"remarks": [*map(with_remedy, remarks)]} if remarks else {}
+    console.print_facts({"output": target, "sketch_bytes": size, **sketches.operator_facts(operator), **told})
 
 
-def _from_ranges(
-    path: str, clusters: int | None, columns: tuple[str, ...] | None, plan: Plan, private: bool
-) -> SketchOperator:
-    if clusters is None:
+def _from_ranges(path: str, columns: tuple[str, ...] | None, plan: Plan, private: bool) -> SketchOperator:
+    if plan.n_clusters is None:
         raise click.UsageError("Give the number of clusters (-k).")
     if plan.scale is not None:
         raise click.UsageError("--ranges sets the scale: leave out --scale.")
@@ -107,7 +103,7 @@ def _from_ranges(
     return SketchOperator.from_ranges(
         lower,
         upper,
-        clusters,
+        plan.n_clusters,
         n_frequencies=plan.n_frequencies,
         octaves=None if plan.octaves == 1 else plan.octaves,
         law=LAW_OF_RANGES if plan.law == "auto" else plan.law,

@@ -9,9 +9,9 @@ from typing import Any
 import click
 import numpy as np
 
-from qckm.cli import options, sketch_io, summaries
+from qckm.cli import options, sketches
+from qckm.cli.arguments import Input, Number
 from qckm.cli.console import Console
-from qckm.cli.paths import Input
 from qckm.errors import MessageError, RowsError
 from qckm.privacy import LocalPool
 from qckm.sensor import Pool, wire
@@ -30,7 +30,7 @@ _MOST_COMPLAINTS = 20
 @click.option("--local", is_flag=True, help="The files hold private reports of devices, all of one ε.")
 @click.option(
     "--epsilon",
-    type=options.Number(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     help="What the devices were set to spend on a report. [default: what most reports have spent]",
 )
 @options.sketch_output_option
@@ -58,8 +58,8 @@ def command(
     """
     if epsilon is not None and not local:
         raise click.UsageError("Only private reports spend an --epsilon: use it with --local.")
-    target = sketch_io.sketch_output(output)
-    operator = sketch_io.load_operator(operator_file)
+    target = sketches.sketch_output(output)
+    operator = sketches.load_operator(operator_file)
     if not (messages or local):  # those say who sent them, and are dropped when they come again
         require_files_once([path for path in bits if not os.path.isdir(path)])
     facts: dict[str, Any] = {}
@@ -70,8 +70,8 @@ def command(
         total, facts = pool.sketch, {"unreadable": pool.unreadable, "devices": pool.report()}
     else:
         total = _pool_rows(bits, operator)
-    size = sketch_io.write_sketch(total, target)
-    console.say(summaries.summary(total, size))
+    size = sketches.write_sketch(total, target)
+    console.say(sketches.summary(total, size))
     console.print_facts({"output": target, "rows": total.count, "sketch_bytes": size, **facts})
 
 
@@ -102,7 +102,7 @@ def _pool_reports(paths: tuple[str, ...], pool: LocalPool, console: Console) -> 
     assert sketch.ledger is not None
     notes = {"repeated": pool.repeated, "refused": refused, "of another ε, left out": pool.left_out}
     words = "".join(f"; {count} {what}" for what, count in notes.items() if count)
-    console.say(f"{summaries.counted(pool.count, 'report')} counted{words}. {sketch.ledger.in_words()}")
+    console.say(f"{sketches.counted(pool.count, 'report')} counted{words}. {sketch.ledger.in_words()}")
     counts = {"reports": pool.count, "repeated": pool.repeated, "refused": refused, "left_out": pool.left_out}
     return sketch, counts
 

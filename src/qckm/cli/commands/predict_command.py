@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import click
 import numpy as np
 
-from qckm.cli import options, sketch_io
+from qckm.cli import options, sketches
+from qckm.cli.arguments import COLUMNS, OneFile, Output, is_folder
 from qckm.cli.console import Console
-from qckm.cli.data_to_sketch import cluster_for, make_folder
-from qckm.cli.inputs import Reading
+from qckm.cli.data_to_sketch import cluster_for, new_folder
+from qckm.cli.options import Reading
 from qckm.cli.outputs import ENDINGS, writing_columns
-from qckm.cli.paths import OneFile, Output, is_folder
-from qckm.cli.summaries import counted
+from qckm.cli.sketches import counted
 from qckm.common.arrays import Array, Int64s
-from qckm.common.atomic import write_atomically
 from qckm.errors import SourceError
 from qckm.models.model import Model, label_batch
 from qckm.sources.kept_columns import KeptColumns
@@ -41,9 +40,8 @@ _FILE, _FOLDER = f"a file that ends in {', '.join(ENDINGS)}", "a new folder, whe
 )
 @click.option(
     "--keep",
-    type=options.ColumnNames(),
+    type=COLUMNS,
     multiple=True,
-    callback=options.together,
     help="Columns of DATA to carry through as they are, such as id,date; they need not be numbers.",
 )
 @click.option("--distance", is_flag=True, help="Give the distance to the centroid, too.")
@@ -57,7 +55,7 @@ def command(
     output: str | None,
     distance: bool,
     score: bool,
-    keep: tuple[str, ...] | None,
+    keep: tuple[tuple[str, ...], ...],
     reading: Reading,
     engine: str | None,
     console: Console,
@@ -76,11 +74,11 @@ def command(
     that the workers share, with a Parquet file of labels for every task, in the order of the rows; a file _SUCCESS
     appears when all are there.
     """
-    model = sketch_io.load_model(model_file)
+    model = sketches.load_model(model_file)
     if (distance and model.covariances is not None) or (score and model.covariances is None):
         raise click.UsageError("Centroids have a --distance, mixtures of Gaussians a --score.")
     value = "distance" if distance else "score" if score else None
-    task = LabelTask(data, reading, model, value, keep or ())
+    task = LabelTask(data, reading, model, value, tuple(chain(*keep)))
     target = output or "-"
     if (engine is not None) != is_folder(target):
         raise click.UsageError(
@@ -146,11 +144,8 @@ def _label_on_cluster(task: LabelTask, engine: str, folder: str, console: Consol
     """Have workers write the labels, a file a task, to a folder; return how many rows have each label, and none."""
     from qckm.engines.files import LabelJob
 
-    make_folder(folder)
-    with cluster_for(task.data, engine, console) as cluster:
+    with new_folder(folder), cluster_for(task.data, engine, console) as cluster:
         rows = task.reading.open_on(cluster, task.data, console, task.model.feature_names)
         task.require(rows.n_features, task.keep)
         job = LabelJob(task.model, folder, task.value, task.keep, task.reading.on_bad)
-        counts = job.result(rows.fold(job))
-    write_atomically(os.path.join(folder, "_SUCCESS"), b"")
-    return counts
+        return job.result(rows.fold(job))

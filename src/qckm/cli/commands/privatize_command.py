@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import click
 
-from qckm.cli import options, sketch_io
+from qckm.cli import options, sketches
+from qckm.cli.arguments import Input, Number, OneFile, Whole
 from qckm.cli.console import Console
 from qckm.cli.inputs import read_ranges
-from qckm.cli.paths import Input, OneFile
 
 
 @click.command()
 @click.argument("sketch", type=OneFile())
-@click.option("--epsilon", type=options.Number(min=0, min_open=True), help="ε of differential privacy.")
-@click.option("--delta", type=options.Number(0, 1, True, True), help="δ, of the Gaussian mechanism.")
-@click.option("--rho", type=options.Number(min=0, min_open=True), help="ρ of zCDP, instead of ε and δ.")
+@click.option("--epsilon", type=Number(min=0, min_open=True), help="ε of differential privacy.")
+@click.option("--delta", type=Number(0, 1, True, True), help="δ, of the Gaussian mechanism.")
+@click.option("--rho", type=Number(min=0, min_open=True), help="ρ of zCDP, instead of ε and δ.")
 @click.option(
     "--mechanism",
     type=click.Choice(["gaussian", "laplace"]),
@@ -31,12 +31,12 @@ from qckm.cli.paths import Input, OneFile
 )
 @click.option(
     "--rows-per-person",
-    type=options.Whole(min=1),
+    type=Whole(min=1),
     default=1,
     show_default=True,
     help="How many rows one person has at most.",
 )
-@click.option("--max-weight", type=options.Whole(min=1), help="The greatest weight of a row, where rows have weights.")
+@click.option("--max-weight", type=Whole(min=1), help="The greatest weight of a row, where rows have weights.")
 @click.option(
     "--operator-is-public",
     is_flag=True,
@@ -79,8 +79,8 @@ def command(
     """
     from qckm.privacy import release
 
-    target = sketch_io.sketch_output(output)
-    exact = sketch_io.read_sketch(sketch)
+    target = sketches.sketch_output(output)
+    exact = sketches.read_sketch(sketch)
     public = release(
         exact,
         epsilon=epsilon,
@@ -91,10 +91,10 @@ def command(
         rows_per_person=rows_per_person,
         max_weight=max_weight,
         operator_is_public=operator_is_public,
-        ranges=None if ranges is None else read_ranges(ranges).bounds,
-        after=[sketch_io.read_sketch(path) for path in after],
+        ranges=None if ranges is None else read_ranges(ranges)[0],
+        after=[sketches.read_sketch(path) for path in after],
     )
     assert public.ledger is not None
-    size = sketch_io.write_sketch(public, target)
+    size = sketches.write_sketch(public, target)
     console.say(public.ledger.in_words())
     console.print_facts({"output": target, "sketch_bytes": size, **public.ledger.as_facts()})

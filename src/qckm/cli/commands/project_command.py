@@ -9,11 +9,12 @@ import click
 import numpy as np
 
 from qckm.cli import options
-from qckm.cli.console import Console
-from qckm.cli.inputs import Looked, Reading
-from qckm.cli.outputs import ENDINGS, write_bytes, writing_columns
-from qckm.cli.paths import OneFile, Output
-from qckm.cli.summaries import counted
+from qckm.cli.arguments import OneFile, Output, Whole
+from qckm.cli.console import Console, write_bytes
+from qckm.cli.inputs import Looked
+from qckm.cli.options import Reading
+from qckm.cli.outputs import ENDINGS, writing_columns
+from qckm.cli.sketches import counted
 from qckm.common.arrays import Floats
 from qckm.common.foreign_files import each_once, reading
 from qckm.errors import FileError
@@ -57,7 +58,7 @@ class Axes(NamedTuple):
 
 @click.command()
 @options.data_argument
-@click.option("--components", "-n", type=options.Whole(min=1), help="How many principal components to keep.")
+@click.option("--components", "-n", type=Whole(min=1), help="How many principal components to keep.")
 @click.option("--axes", type=OneFile(), help="Project by these axes, of another place: all places must use the same.")
 @click.option("--save-axes", type=Output(".json"), help="Keep the axes, for other places and later rows.")
 @click.option("--output", "-o", type=Output(*ENDINGS), help="rows.parquet, .arrow or .csv. [default: CSV on stdout]")

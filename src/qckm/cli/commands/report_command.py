@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 import numpy as np
 
-from qckm.cli import options, sketch_io
-from qckm.cli.console import DONE, DOUBTFUL, Console
-from qckm.cli.inputs import Reading
-from qckm.cli.outputs import write_bytes
-from qckm.cli.paths import Input, OneFile, Output
+from qckm.cli import options, sketches
+from qckm.cli.arguments import Input, OneFile, Output
+from qckm.cli.console import DONE, DOUBTFUL, Console, write_bytes
+from qckm.cli.inputs import open_looked
+from qckm.cli.options import Reading
 from qckm.common.arrays import Floats
 from qckm.models import Model
 from qckm.planning.sampling import draw_pilot
@@ -43,8 +43,8 @@ def command(
       qckm report model.json -o report.html
       qckm report model.json --data 'data/*.parquet' -o report.html
     """
-    model = sketch_io.load_model(model_file)
-    source = reading.open_looked(data, console, model.feature_names) if data else None
+    model = sketches.load_model(model_file)
+    source = open_looked(reading, data, console, model.feature_names) if data else None
     sample = sample_for(model, source)
     if source is not None:
         source.say_skipped(console)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import shlex
 import time
+from dataclasses import replace
 from typing import Any
 
 import click
 
-from qckm.cli import data_to_sketch, options, sending, sketch_io, summaries
+from qckm.cli import options, sketches
+from qckm.cli.arguments import COLUMNS, DURATION, Output, is_folder
+from qckm.cli.commands import send_command as sending
 from qckm.cli.console import Console
-from qckm.cli.data_to_sketch import SketchTask
-from qckm.cli.error_hints import remarks_in_words
-from qckm.cli.paths import Output, is_folder
+from qckm.cli.data_to_sketch import SketchTask, cluster_for, facts_of, new_folder, sketch_data
 from qckm.common.text import format_duration
-from qckm.sketch import Sketch, checkpoints, files
+from qckm.planning.plan import Plan
+from qckm.sketch import Sketch, SketchOperator, checkpoints, files
 from qckm.sketch.parts import id_of
+from qckm.sketch.sketch import require_columns
 
 _OWN_OPERATOR = (
     "this sketch has an operator of its own, and merges only with sketches made with --operator {path}. To merge many, "
@@ -39,10 +42,10 @@ _OWN_OPERATOR = (
 @options.engine_option
 @click.option(
     "--by",
-    type=options.ColumnNames(),
+    type=COLUMNS,
     help="A sketch of each group of these columns, such as shop,day: -o names a .parquet file, or a folder.",
 )
-@click.option("--every", type=options.Duration(), help="Write a snapshot of the sum so far every 60s, 5m, 1h …")
+@click.option("--every", type=DURATION, help="Write a snapshot of the sum so far every 60s, 5m, 1h …")
 @click.option(
     "--column-sums/--no-column-sums",
     default=True,
@@ -66,8 +69,9 @@ def command(
     send: str | None,
     part: str | None,
     outbox: str | None,
+    plan: Plan,
     console: Console,
-    **options_of_task: Any,
+    **of_task: Any,
 ) -> None:
     """Sketch DATA in one pass: files, folders, globs, or - for standard input (CSV, JSON lines or an Arrow stream).
 
@@ -87,13 +91,14 @@ def command(
     sending.require_part(send, part)
     if part is not None:
         id_of(part)  # refused before hours of reading, if it is no name
-    task = SketchTask.of(data, clusters, output, {"alone": True, **options_of_task})
-    if task.operator_file is None and clusters is None and None in (task.plan.scale, task.plan.n_frequencies):
+    plan = replace(plan, n_clusters=clusters, alone=True)
+    task = SketchTask(data, plan=plan, output=output or "-", **of_task)
+    if task.operator_file is None and clusters is None and None in (plan.scale, plan.n_frequencies):
         raise click.UsageError("Give the number of clusters (-k), or --scale and --frequencies, or --operator FILE.")
     if by is not None:
         _sketch_groups(task, by, send or part or every, console)
         return
-    target = "" if send and output is None else sketch_io.sketch_output(output)
+    target = "" if send and output is None else sketches.sketch_output(output)
     if every and (send or part):
         raise click.UsageError("Snapshots are not parts: each would count what the one before has counted.")
     if every and target == "-":
@@ -107,24 +112,24 @@ def command(
     def snapshot(sketch: Sketch) -> None:
         nonlocal number
         number += 1
-        sketch_io.write_sketch(task.kept(sketch), name())
+        sketches.write_sketch(task.kept(sketch), name())
         console.say(f"{name()}: {sketch.count:,} rows so far")
 
-    done = data_to_sketch.sketch_data(task, console, every=every, snapshot=snapshot)
+    done = sketch_data(task, console, every=every, snapshot=snapshot)
     number += 1
     size = _deliver(task.kept(done.sketch), name(), (send, part, outbox), console)
     if target not in ("", "-"):
         checkpoints.remove(checkpoints.path_of(target))
-    for remark in remarks_in_words(done.remarks):
+    for remark in done.remarks:
         console.warn(remark)
-    summaries.remark(done.sketch, console)
+    sketches.remark(done.sketch, console)
     if task.operator_file is None and target != "-":
         console.say(_OWN_OPERATOR.format(path=shlex.quote(name())))
-    words = summaries.summary(done.sketch, size)
+    words = sketches.summary(done.sketch, size)
     console.say(
         f"{name() if target not in ('', '-') else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}"
     )
-    console.print_facts({"output": name(), **data_to_sketch.facts_of(done, size)})
+    console.print_facts({"output": name(), **facts_of(done, size)})
 
 
 Where = tuple[str | None, str | None, str | None]  # --send, --part and --outbox
@@ -134,7 +139,7 @@ def _deliver(sketch: Sketch, target: str, where: Where, console: Console) -> int
     """Write a sketch under its name, send it, or both; return its size."""
     url, part, outbox = where
     sketch = sketch if part is None else sketch.as_part(part)
-    size = sketch_io.write_sketch(sketch, target) if target else len(files.dumps(sketch))
+    size = sketches.write_sketch(sketch, target) if target else len(files.dumps(sketch))
     if url is not None and part is not None:
         sending.send_part(url, part, files.dumps(sketch), outbox, False, console)
     return size
@@ -142,13 +147,34 @@ def _deliver(sketch: Sketch, target: str, where: Where, console: Console) -> int
 
 def _sketch_groups(task: SketchTask, by: tuple[str, ...], other: object, console: Console) -> None:
     """Write a table of sketches; workers write one each."""
-    if task.operator_file is None or task.output is None or other or task.resume:
+    if task.operator_file is None or task.output == "-" or other or task.resume:
         raise click.UsageError(
             "--by needs --operator FILE and -o, and does not go with --send, --part, --every or --resume."
         )
     if is_folder(task.output) if task.engine is None else not is_folder(task.output):
         raise click.UsageError("With --by, -o names a file that ends in .parquet; with --engine, a new folder.")
-    rows, skipped = data_to_sketch.sketch_groups(task, by, task.output, console)
-    more = f", {summaries.counted(skipped, 'bad row')} skipped" if skipped else ""
-    console.say(f"{task.output}: a sketch of each group by {', '.join(by)}, of {summaries.counted(rows, 'row')}{more}")
+    rows, skipped = _write_groups(task, sketches.load_operator(task.operator_file), by, console)
+    more = f", {sketches.counted(skipped, 'bad row')} skipped" if skipped else ""
+    console.say(f"{task.output}: a sketch of each group by {', '.join(by)}, of {sketches.counted(rows, 'row')}{more}")
     console.print_facts({"output": task.output, "by": list(by), "rows": rows, "skipped": skipped})
+
+
+def _write_groups(task: SketchTask, operator: SketchOperator, by: tuple[str, ...], console: Console) -> tuple[int, int]:
+    """Write a sketch of each group; return how many rows they are of, and how many were skipped."""
+    from qckm.sketch import group_tables
+    from qckm.sketch.grouping import GroupedSketches
+    from qckm.sources.kept_columns import KeptColumns
+
+    if task.engine is None:
+        source = task.reading.open(task.data, console, operator.feature_names)
+        kept, groups = KeptColumns(source, by), GroupedSketches(operator, by)
+        require_columns(operator, source)
+        with groups.filling(task.reading.on_bad) as add:
+            for batch in source.batches():
+                add(kept.take(len(batch.rows)), batch)
+        source.require_unchanged()
+        group_tables.save(groups, task.output)
+        return int(groups.sums.count.sum()), int(groups.skipped.sum())
+    with new_folder(task.output), cluster_for(task.data, task.engine, console) as cluster:
+        rows = task.reading.open_on(cluster, task.data, console, operator.feature_names)
+        return rows.sketch_by(operator, by, task.output, task.reading.on_bad)
