@@ -22,7 +22,7 @@ from fuzz import thrift_trees
 from qckm.engines.blocks import blocks_of, vectors_of
 from qckm.errors import FileError, QckmError, RowsError, SourceError
 from qckm.models import Model, read_model, to_parquet
-from qckm.planning.sampling import draw_pilot
+from qckm.planning.held_rows import draw_pilot
 from qckm.sources.opening import open_source
 from qckm.sources.source import Position
 

@@ -10,8 +10,7 @@ import pytest
 
 import qckm
 from qckm.errors import RowsError, SourceError
-from qckm.estimators.rows import ArrayRows
-from qckm.planning.sampling import draw_pilot
+from qckm.planning.held_rows import ArrayRows, draw_pilot
 from qckm.sketch import files
 
 from .conftest import NAMES, cuts

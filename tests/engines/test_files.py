@@ -20,7 +20,7 @@ from qckm.engines import files as engine_files
 from qckm.engines.files import FileRows
 from qckm.engines.jobs import SketchJob
 from qckm.errors import RowsError, SourceError
-from qckm.planning.sampling import draw_pilot
+from qckm.planning.held_rows import draw_pilot
 from qckm.sketch import files, group_tables
 from qckm.sources.opening import open_source
 

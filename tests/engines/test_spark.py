@@ -9,7 +9,7 @@ import pytest
 
 import qckm
 from qckm.errors import RowsError, SourceError
-from qckm.planning.sampling import draw_pilot
+from qckm.planning.held_rows import draw_pilot
 from qckm.sketch import files
 
 from .conftest import NAMES, cuts

@@ -5,7 +5,7 @@ import pytest
 
 import qckm
 from qckm.planning.column_checks import identifiers_in_rows, identifiers_in_sketch
-from qckm.planning.sampling import draw_pilot
+from qckm.planning.held_rows import draw_pilot
 from qckm.sources.opening import open_source
 
 

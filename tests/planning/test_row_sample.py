@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from qckm.errors import RowsError
-from qckm.estimators.rows import ArrayRows
 from qckm.kernels import library
+from qckm.planning.held_rows import ArrayRows, draw_pilot
 from qckm.planning.pilot import pilot_of
 from qckm.planning.row_sample import RowSample, _canonical, _hash_rows, _levels_of, _no_counts, _squares_of
-from qckm.planning.sampling import draw_pilot, sample_by_leverage
 from qckm.sources.opening import open_source
 
 
@@ -220,7 +219,7 @@ def test_a_row_whose_square_is_no_number_has_no_leverage():
 @pytest.mark.parametrize("weighted", [False, True])
 def test_of_a_large_array_rows_far_away_and_one_in_a_few_are_looked_at(monkeypatch, weighted):
     """Over 40 seeds, the mean error of weighted sums is within five of its standard errors."""
-    monkeypatch.setattr("qckm.planning.sampling.LOOKED_AT", 1000)
+    monkeypatch.setattr("qckm.planning.held_rows.LOOKED_AT", 1000)
     rng = np.random.default_rng(11)
     rows = rng.normal(size=(20_011, 2))
     rows[[5, 20_010]] += 300.0
@@ -229,7 +228,7 @@ def test_of_a_large_array_rows_far_away_and_one_in_a_few_are_looked_at(monkeypat
     around = pilot_of(rows[10:500], None)
     for seed in range(40):
         empty = RowSample.empty(2, seed, 100, around)
-        found = sample_by_leverage(rows, weights if weighted else None, empty).pilot()
+        found = ArrayRows(rows, weights if weighted else None, None).sample_by_leverage(empty).pilot()
         far = found.rows[:, 0] > 200
         assert sorted(found.weights[far]) == sorted(weights[[5, 20_010]])
         errors.append([found.weights.sum() - wanted[0], found.weights @ (found.rows[:, 0] > 1) - wanted[1]])

@@ -8,10 +8,9 @@ import pytest
 import qckm
 from qckm.cli import run
 from qckm.errors import RowsError
-from qckm.estimators.rows import ArrayRows
-from qckm.planning import sampling
+from qckm.planning import held_rows
+from qckm.planning.held_rows import ArrayRows, draw_pilot
 from qckm.planning.plan import Plan, draw_operator
-from qckm.planning.sampling import draw_pilot
 from qckm.sources.opening import open_source
 from qckm.sources.source import Position
 
@@ -21,7 +20,7 @@ def write(path, values, group):
 
 
 def test_large_sorted_files_are_looked_into_from_beginning_to_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(sampling, "LOOKED_AT", 1 << 19)  # 32 768 of the rows
+    monkeypatch.setattr(held_rows, "LOOKED_AT", 1 << 19)  # 32 768 of the rows
     for part in range(4):
         write(tmp_path / f"{part}.parquet", np.arange(20_000) + 20_000 * part, 1000)
     source = open_source(tmp_path)
@@ -35,7 +34,7 @@ def test_large_sorted_files_are_looked_into_from_beginning_to_end(tmp_path, monk
 
 
 def test_a_large_array_is_looked_at_in_places(monkeypatch):
-    monkeypatch.setattr(sampling, "LOOKED_AT", 1 << 16)
+    monkeypatch.setattr(held_rows, "LOOKED_AT", 1 << 16)
     rows = np.arange(100_000.0)[:, np.newaxis]
     found = draw_pilot(ArrayRows(rows, np.where(rows[:, 0] < 50_000, 3, 0), None), np.random.default_rng(0), 500)
     counts, _ = np.histogram(found.rows[:, 0], 5, (0, 50_000))

@@ -1,11 +1,10 @@
 import numpy as np
 import pytest
 
-from qckm.estimators.rows import ArrayRows
 from qckm.operator import signatures
 from qckm.operator.request import choose_n_frequencies
+from qckm.planning.held_rows import ArrayRows, draw_pilot
 from qckm.planning.pilot import PILOT_ROWS, choose_law, choose_settings
-from qckm.planning.sampling import draw_pilot
 
 ONE_BIT, EXPONENTIAL = signatures.get("one-bit"), signatures.get("exponential")
 

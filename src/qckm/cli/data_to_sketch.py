@@ -21,10 +21,10 @@ from qckm.common.text import format_bytes, format_duration
 from qckm.decoding.task import require_room
 from qckm.errors import CheckpointError, QckmError
 from qckm.kernels.sketcher import computing_on
+from qckm.planning.held_rows import HeldRows
 from qckm.planning.pilot import Pilot
 from qckm.planning.plan import Plan, Planned, draw_operator, plan_decoding, require_rows, sampled
 from qckm.planning.row_sample import RowSample
-from qckm.planning.sampling import SampledRows
 from qckm.sketch import Sketch, SketchOperator, checkpoints
 from qckm.sketch.checkpoints import Checkpoint
 from qckm.sketch.sketch import State, states
@@ -164,7 +164,7 @@ def new_folder(path: str) -> Iterator[None]:
     atomic.write_atomically(os.path.join(path, "_SUCCESS"), b"")
 
 
-def _planned(rows: Source | SampledRows, operator: SketchOperator | None, plan: Plan, want_hints: bool) -> Planned:
+def _planned(rows: Source | HeldRows, operator: SketchOperator | None, plan: Plan, want_hints: bool) -> Planned:
     if operator is None:
         return draw_operator(rows, plan, want_hints)
     return plan_decoding(rows, plan, operator) if want_hints and not rows.once else Planned(operator)

@@ -16,8 +16,8 @@ from qckm.common.arrays import Floats
 from qckm.common.foreign_files import each_once
 from qckm.errors import OperatorError, RowsError, SourceError
 from qckm.operator.request import as_ranges
+from qckm.planning.held_rows import draw_pilot
 from qckm.planning.pilot import Pilot
-from qckm.planning.sampling import draw_pilot
 from qckm.sketch import SketchOperator
 from qckm.sources.rows import OnBad
 from qckm.sources.source import BATCH_BYTES, Batch, Position, Source

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from qckm.engines.clusters import Cluster
-from qckm.engines.partitions import HeldRows, Partitions
+from qckm.engines.partitions import EngineRows, Partitions
 from qckm.errors import MissingExtraError, SourceError
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.rows import OnBad, engine_of
@@ -106,7 +106,7 @@ def open_partitions(
     columns: Sequence[str] | str | None = None,
     usual: Sequence[str] | None = None,
     sample_weight: object = None,
-) -> HeldRows:
+) -> EngineRows:
     """Return the rows that an engine holds: Dask arrays, frames and bags, Spark DataFrames, Ray datasets.
 
     `usual` are the columns to read where none are asked for, if they are all there: those of an operator.
@@ -114,7 +114,7 @@ def open_partitions(
     engine = engine_of(data)
     if engine is None:
         raise SourceError(f"Expected rows held by {', '.join(ENGINES)}, got {type(data).__name__}.")
-    found: HeldRows = import_engine(engine).open_partitions(data, columns, usual, sample_weight)
+    found: EngineRows = import_engine(engine).open_partitions(data, columns, usual, sample_weight)
     return found
 
 

@@ -25,8 +25,8 @@ from qckm.engines.partitions import Partitions
 from qckm.errors import SourceError, SplitError
 from qckm.models import Model
 from qckm.models.model import label_batch
+from qckm.planning.held_rows import SourceRows
 from qckm.planning.row_sample import RowSample
-from qckm.planning.sampling import sample_of
 from qckm.sketch import SketchOperator, group_tables
 from qckm.sketch.grouping import GroupedSketches
 from qckm.sources.opening import open_source, open_table
@@ -58,8 +58,6 @@ class FileRows(Partitions):
         What is known of a CSV.
     """
 
-    weighted = False
-
     def __init__(
         self,
         cluster: Cluster,
@@ -89,11 +87,6 @@ class FileRows(Partitions):
         self.n_features = len(self.selection.names)
         self.names = self.selection.names if named else None
         self._whole = False
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """The names of the columns, where they have names."""
-        return self.names
 
     @property
     def labels(self) -> list[str]:
@@ -140,7 +133,7 @@ class FileRows(Partitions):
     def sample(self, empty: RowSample, rng: np.random.Generator) -> RowSample:
         """Sample the rows: of files of this machine those that a pilot is drawn from; of URLs on the cluster."""
         if self.source is not None and not self._remote:
-            return sample_of(self.source, empty, rng)
+            return SourceRows(self.source).sample(empty, rng)
         return super().sample(empty, rng)
 
     def sketch_by(

@@ -8,14 +8,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from qckm.common.arrays import Floats, Int64s
-from qckm.engines.partitions import HeldRows
+from qckm.engines.partitions import EngineRows
 from qckm.errors import SourceError
 from qckm.kernels.cuda.device import as_device_array, as_floats, cupy
 from qckm.kernels.cuda.row_kernels import count_bits_on_gpu, nearest_on_gpu
 from qckm.kernels.sketcher import is_on_gpu
 from qckm.models import Model
+from qckm.planning.held_rows import LOOKED_AT_A_ROW
 from qckm.planning.row_sample import RowSample
-from qckm.planning.sampling import LOOKED_AT_A_ROW
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.rows import OnBad, as_weights, raise_not_finite
 
@@ -23,10 +23,10 @@ from qckm.sources.rows import OnBad, as_weights, raise_not_finite
 _BLOCK = 1 << 24
 
 
-class GpuRows(HeldRows):
+class GpuRows(EngineRows):
     """Rows (rows, n) on a GPU, and their weights if they have some."""
 
-    lazy, once = True, False
+    lazy = True
 
     def __init__(self, X: Any, sample_weight: Any = None) -> None:
         self.array, self._number = as_device_array(X, 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from qckm.engines.jobs import Job, MisfitJob, SampleJob, SketchJob
 from qckm.errors import RowsError, SourceError
 from qckm.kernels.sketcher import current_gpu
 from qckm.models import Model
+from qckm.planning.held_rows import HeldRows
 from qckm.planning.row_sample import RowSample
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.rows import OnBad
@@ -43,33 +44,12 @@ class ColumnChoice(NamedTuple):
     weight: str | None = None
 
 
-class HeldRows(ABC):
-    """Rows that lie somewhere else than in arrays of this process: with an engine, or on a GPU.
-
-    A class sets these three, and defines what is abstract.
-    """
-
-    n_features: int
-    names: tuple[str, ...] | None  # of the columns, where they have names
-    weighted: bool  # whether the rows have weights
-    once = False
-    lazy = False  # whether `nearest` and `distances` are there: results of a row each that stay where the rows are
-
-    @abstractmethod
-    def sketch(self, operator: SketchOperator, on_bad: OnBad = "error", n_jobs: int | None = None) -> Sketch:
-        """Sketch the rows where they are."""
-
-    @abstractmethod
-    def sample(self, empty: RowSample, rng: np.random.Generator) -> RowSample:
-        """Sample the rows."""
+class EngineRows(HeldRows):
+    """Rows that lie somewhere else than in arrays of this process: with an engine, or on a GPU."""
 
     @abstractmethod
     def misfit(self, model: Model) -> tuple[float, Floats]:
         """Return Σ w·d² of the rows to their centroids, and the number of rows of each centroid, (K,)."""
-
-    def sketch_and_sample(self, operator: SketchOperator, on_bad: OnBad, empty: RowSample) -> tuple[Sketch, RowSample]:
-        """Sketch the rows, and sample those that `sample` looks at."""
-        return self.sketch(operator, on_bad), self.sample(empty, np.random.default_rng(empty.seed))
 
     def nearest(self, model: Model) -> Any:
         """Return the nearest centroid of each row, as the engine holds such things, not computed yet."""
@@ -95,7 +75,7 @@ class HeldRows(ABC):
             )
 
 
-class Partitions(HeldRows):
+class Partitions(EngineRows):
     """Rows that an engine holds in parts."""
 
     @abstractmethod

@@ -24,9 +24,9 @@ from qckm.decoding.targets.kmeans import hints_of
 from qckm.decoding.task import require_sketch, warn_of_clipping
 from qckm.errors import DecodeError, OperatorError, QckmError, RowsError, SampleLostWarning, warn
 from qckm.estimators.parameters import Expected, validate_rows, validate_weights
-from qckm.estimators.rows import ArrayRows, EngineRows, HeldRows, SourceRows
 from qckm.kernels.sketcher import computing_on, parse_device
 from qckm.models import Model
+from qckm.planning.held_rows import ArrayRows, HeldRows, SourceRows
 from qckm.planning.pilot import Pilot
 from qckm.planning.plan import Plan, Planned, decoder_seed, draw_operator, sampled
 from qckm.planning.row_sample import RowSample
@@ -291,9 +291,9 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
         labels[good] = model.predict(rows[good])
         return labels
 
-    def _held_by_engine(self, X: object, sample_weight: object = None) -> EngineRows:
+    def _held_by_engine(self, X: object, sample_weight: object = None) -> Any:
         """Open rows that an engine holds, if their columns are those of the fit."""
-        held: EngineRows = open_held(X, None, self.operator_.feature_names, sample_weight)
+        held = open_held(X, None, self.operator_.feature_names, sample_weight)
         held.require_columns(self.operator_)
         return held
 

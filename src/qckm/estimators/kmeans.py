@@ -17,8 +17,8 @@ from qckm.decoding.targets.kmeans import DECODERS, decode_hinted
 from qckm.errors import warn
 from qckm.estimators.base import Columns, CompressiveEstimator
 from qckm.estimators.parameters import COUNT, SHARED, Expected, one_of, validate_rows, validate_weights
-from qckm.estimators.rows import ArrayRows, EngineRows, HeldRows
 from qckm.models import Model
+from qckm.planning.held_rows import ArrayRows, HeldRows
 from qckm.planning.pilot import Pilot
 from qckm.sources.rows import OnBad, engine_of
 
@@ -202,7 +202,7 @@ class CompressiveKMeans(
         """Return minus the sum of squared distances of the rows to their centroids, weighted."""
         check_is_fitted(self)
         if engine_of(X):
-            return -self._held_by_engine(X, sample_weight).misfit(self.to_model())[0]
+            return -float(self._held_by_engine(X, sample_weight).misfit(self.to_model())[0])
         rows = validate_rows(self, X, reset=False)
         return -_inertia(self._nearest(rows)[1], validate_weights(sample_weight, rows))
 
@@ -274,8 +274,8 @@ class CompressiveKMeans(
             self.labels_[good], squares = self._nearest(rows[good])
             self.inertia_ = _inertia(squares, None if weights is None else weights[good])
             used = np.unique(self.labels_[good]).size
-        elif getattr(held, "lazy", False):
-            there: EngineRows = held  # type: ignore[assignment]
+        elif held.lazy:
+            there: Any = held  # with an engine
             self.inertia_, counts = there.misfit(self.to_model())
             self.labels_ = there.nearest(self.to_model())
             used = int((counts > 0).sum())

@@ -15,9 +15,9 @@ from qckm.operator import signatures
 from qckm.operator.drawing import require_drawable
 from qckm.operator.request import Dither, as_count, choose_n_frequencies
 from qckm.planning.column_checks import doubts_of_rows
+from qckm.planning.held_rows import HeldRows, draw_pilot
 from qckm.planning.pilot import PILOT_ROWS, ROWS_A_CLUSTER, Pilot, Settings, choose_law, choose_settings
 from qckm.planning.row_sample import RowSample
-from qckm.planning.sampling import SampledRows, draw_pilot
 from qckm.sketch import SketchOperator
 from qckm.sources.rows import engine_of, open_held
 from qckm.sources.source import Source
@@ -123,7 +123,7 @@ def require_rows(rows: float, n_clusters: int) -> None:
 
 
 def draw_operator(
-    rows: Source | SampledRows, plan: Plan, want_hints: bool = False, of_all: bool = True, refuse_few: bool = True
+    rows: Source | HeldRows, plan: Plan, want_hints: bool = False, of_all: bool = True, refuse_few: bool = True
 ) -> Planned:
     """Draw the operator; look at a pilot only where a wish was left open, or what it tells a decoder is wanted.
 
@@ -134,7 +134,7 @@ def draw_operator(
 
     Parameters
     ----------
-    rows : Source or SampledRows
+    rows : Source or HeldRows
     plan : Plan
     want_hints : bool
         Whether a decoder wants to hear of the pilot.
@@ -153,8 +153,7 @@ def draw_operator(
     ([0.0, 980.0], 100)
     """
     n, n_clusters = rows.n_features, plan.n_clusters
-    feature_names = rows.feature_names if isinstance(rows, Source) else rows.names
-    names = feature_names or tuple(map(str, range(n)))
+    names = rows.feature_names or tuple(map(str, range(n)))
     if n_clusters is None and (plan.scale is None or plan.n_frequencies is None):
         raise OperatorError("Expected n_clusters, or both scale and n_frequencies, got neither.")
     for_pilot, for_operator, _ = spawn(plan.seed, 3)
@@ -195,7 +194,7 @@ def draw_operator(
         origin=origin,
         units=units,
         random_state=for_operator if pilot is None else mixed_with(for_operator, pilot.rows, pilot.weights),
-        feature_names=feature_names,
+        feature_names=rows.feature_names,
         octaves=plan.octaves,
         extent=extent,
     )
@@ -205,7 +204,7 @@ def draw_operator(
     return _with_hints(operator, pilot, settings, plan, tuple(words), remarks)
 
 
-def plan_decoding(source: Source | SampledRows, plan: Plan, operator: SketchOperator) -> Planned:
+def plan_decoding(source: Source | HeldRows, plan: Plan, operator: SketchOperator) -> Planned:
     """Draw a pilot for a decoder alone: the operator was made elsewhere."""
     for_pilot, _, _ = spawn(plan.seed, 3)
     pilot = draw_pilot(source, for_pilot, plan.pilot_rows)

@@ -12,7 +12,7 @@ from qckm.cli.inputs import open_looked
 from qckm.cli.options import Reading
 from qckm.common.arrays import Floats
 from qckm.models import Model
-from qckm.planning.sampling import draw_pilot
+from qckm.planning.held_rows import draw_pilot
 from qckm.report import checks, render
 from qckm.sources.source import Source
 
