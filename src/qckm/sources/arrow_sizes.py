@@ -135,14 +135,7 @@ _LONGEST_METADATA = 1 << 28
 
 
 class Messages(io.RawIOBase):
-    """The bytes of a stream, message by message. Reads wait until they are full, as pyarrow expects.
-
-    Parameters
-    ----------
-    stream : Peekable
-    label : str
-        What errors call it.
-    """
+    """The bytes of a stream, message by message. Reads wait until they are full, as pyarrow expects."""
 
     def __init__(self, stream: Peekable, label: str) -> None:
         self._stream, self._label = stream, label

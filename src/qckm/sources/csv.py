@@ -7,6 +7,7 @@ breaks it must be told. Blocks are checked for the first, and say the second (`r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from qckm.common.arrays import Flags, Rows
 from qckm.errors import SourceError, SplitError
 from qckm.sources.first_lines import cells_of, look
 from qckm.sources.raw import Peekable
-from qckm.sources.records import Block, Records, record_at, records_of
+from qckm.sources.records import Block, Records, records_of
 from qckm.sources.table import Column, Selection
 from qckm.sources.text import UNKNOWN, TextFormat, number
 from qckm.sources.text_table import BOM, TextTable, number_expected, rows_of_numbers
@@ -56,12 +57,11 @@ class CsvTable(TextTable):
 
     def _texts(self, block: Block, names: Sequence[str]) -> list[pa.Array]:
         """Return the cells of columns as they are, "007" stays that; a line of another length has none."""
-        selection = Selection(tuple(names))
         try:
-            table = self._parsed(block, selection, pa.string())
+            table = self._parsed(block, names, pa.string())
             return [table.column(name).combine_chunks() for name in names]
         except (pa.ArrowInvalid, pa.ArrowKeyError):
-            table, whole = self._split(block, selection)
+            table, whole = self._split(block, names)
         plain = block.text.isascii()
         found: list[pa.Array] = []
         for name in names:
@@ -99,37 +99,22 @@ class CsvTable(TextTable):
             )
         return block
 
-    def _parse(self, block: Block, selection: Selection, first_row: int) -> Rows:
-        if len(selection.names) > _MANY_COLUMNS:
-            rows = self._parse_cells(block, selection)
-            self._note(block, selection, rows, first_row)
-            return rows
+    def _parse(self, block: Block, selection: Selection) -> Rows:
         try:
-            table = self._parsed(block, selection, pa.float64())
+            if len(selection.names) > _MANY_COLUMNS:
+                return self._parse_cells(block, selection)
+            return rows_of_numbers(self._parsed(block, selection.names, pa.float64()), selection)
         except (pa.ArrowInvalid, pa.ArrowKeyError):
-            rows = self._parse_by_hand(block, selection)
-            self._note(block, selection, rows, first_row)
-            return rows
-        rows = rows_of_numbers(table, selection)
-        self._note(block, selection, rows, first_row)
-        return rows
+            return self._parse_by_hand(block, selection)
 
-    def _note(self, block: Block, selection: Selection, rows: Rows, first_row: int) -> None:
-        """Note what is wrong with the first row that is no numbers: its line, and the cell as it stands there."""
-        if self.faults or np.isfinite(rows).all():
-            return
-        row, place = (int(at) for at in np.argwhere(~np.isfinite(rows))[0])
-        line, record = record_at(block, self._first.delimiter, row + 1)
+    def _fault(self, block: Block, number: int, row: int, place: int, names: Sequence[str], value: float) -> str:
+        """Return the line of a row, and the cell as it stands there."""
+        line, record = next(islice(records_of(block, self._first.delimiter), number, None))
         cells = cells_of(record, self._first.delimiter)
         if len(cells) != len(self._names):
-            self.faults[first_row + row] = (
-                f"expected {len(self._names)} fields, as the first line has, got {len(cells)} in line {line}"
-            )
-            return
-        name = selection.names[place]
-        cell = cells[self._names.index(name)].decode("utf-8", "replace")
-        found = f"{cell!r:.60}" if cell.strip() else "nothing"
-        self.faults[first_row + row] = number_expected(line, first_row + row, name, found)
+            return f"expected {len(self._names)} fields, as the first line has, got {len(cells)} in line {line}"
+        cell = cells[self._names.index(names[place])].decode("utf-8", "replace")
+        return number_expected(line, row, names[place], f"{cell!r:.60}" if cell.strip() else "nothing")
 
     def _parse_cells(self, block: Block, selection: Selection) -> Rows:
         """Parse a block of many columns; a line of another length has no numbers."""
@@ -147,7 +132,7 @@ class CsvTable(TextTable):
 
     def _parse_by_hand(self, block: Block, selection: Selection) -> Rows:
         """Parse a block with a line that is none of ours: its cells become NaN, bad rows that have a place."""
-        table, whole = self._split(block, selection)
+        table, whole = self._split(block, selection.names)
         rows = np.full((len(whole), len(selection.names)), np.nan)
         for place, name in enumerate(selection.names):
             rows[whole, place] = [
@@ -156,7 +141,7 @@ class CsvTable(TextTable):
         with np.errstate(over="ignore"):
             return rows.astype(selection.dtype_of(False))
 
-    def _split(self, block: Block, selection: Selection) -> tuple[pa.Table, Flags]:
+    def _split(self, block: Block, names: Sequence[str]) -> tuple[pa.Table, Flags]:
         """Return the cells of lines of the right length, and which lines these are."""
         wrong: list[Any] = []
 
@@ -164,12 +149,12 @@ class CsvTable(TextTable):
             wrong.append(row)
             return "skip"
 
-        table = self._parsed(block, selection, pa.binary(), note)
+        table = self._parsed(block, names, pa.binary(), note)
         whole = np.ones(table.num_rows + len(wrong), bool)
         whole[[row.number - 1 for row in wrong]] = False
         return table, whole
 
-    def _parsed(self, block: Block, selection: Selection, kind: pa.DataType, on_wrong: Any = None) -> pa.Table:
+    def _parsed(self, block: Block, names: Sequence[str], kind: pa.DataType, on_wrong: Any = None) -> pa.Table:
         text = block.text
         if on_wrong and not text.isascii():
             text = text.decode("latin1").encode()  # pyarrow shows us a wrong line as UTF-8, and fails if it is not
@@ -186,8 +171,8 @@ class CsvTable(TextTable):
                 invalid_row_handler=on_wrong,
             ),
             pacsv.ConvertOptions(
-                include_columns=list(selection.names),
-                column_types=dict.fromkeys(selection.names, kind),
+                include_columns=list(names),
+                column_types=dict.fromkeys(names, kind),
                 decimal_point=self._text.decimal,
             ),
         )

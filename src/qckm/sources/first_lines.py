@@ -29,28 +29,14 @@ _MOST_COLUMNS = 1 << 20
 
 @dataclass(frozen=True)
 class FirstLines:
-    """What they tell.
-
-    Parameters
-    ----------
-    delimiter : str
-    named : bool
-        Whether the first record holds names.
-    columns : list of Column
-    skip : int
-        The bytes before the first row.
-    line : int
-        The number of the first row's line.
-    assumed : str, optional
-        What was taken for granted, and may be wrong.
-    """
+    """What they tell."""
 
     delimiter: str
-    named: bool
+    named: bool  # whether the first record holds names
     columns: list[Column]
-    skip: int
-    line: int
-    assumed: str | None
+    skip: int  # the bytes before the first row
+    line: int  # the number of the first row's line
+    assumed: str | None  # what was taken for granted, and may be wrong
 
 
 def look(stream: Peekable, label: str, text: TextFormat) -> FirstLines:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -29,15 +30,12 @@ _BLOCK = 1 << 23
 class JsonLinesTable(TextTable):
     """One file or pipe of JSON lines. Its columns are the keys of the first object."""
 
-    def __init__(self, open_stream: Callable[[], Peekable], label: str, path: str | None = None) -> None:
-        super().__init__(open_stream, label, path)
-
     def _look(self, stream: Peekable) -> list[Column]:
         return _columns(_first_object(stream, self.label))
 
     def _texts(self, block: Block, names: Sequence[str]) -> list[pa.Array]:
         """Return values as text: that of a string is the string, of anything else its JSON."""
-        found = [_object(text) for text in block.text.split(b"\n") if text.strip()]
+        found = [_object(text) for _, text in _lines(block)]
         return [pa.array([_text(one.get(name)) for one in found], pa.string()) for name in names]
 
     def _blocks(self, stream: Peekable) -> Iterator[Block]:
@@ -57,27 +55,30 @@ class JsonLinesTable(TextTable):
         if held:
             yield Block(b"".join(held), line)
 
-    def _parse(self, block: Block, selection: Selection, first_row: int) -> Rows:
+    def _parse(self, block: Block, selection: Selection) -> Rows:
         try:
             if not block.text.strip():
                 return np.empty((0, len(selection.names)), selection.dtype_of(False))
             table = self._parsed(block.text, selection)
-            if table.num_rows != sum(1 for text in block.text.split(b"\n") if text.strip()):
+            if table.num_rows != sum(1 for _ in _lines(block)):
                 raise pa.ArrowInvalid("objects that are not one per line")
-            rows = rows_of_numbers(table, selection)
+            return rows_of_numbers(table, selection)
         except pa.ArrowException:
-            rows = self._parse_by_hand(block, selection, first_row)
-        self._note(block, selection, rows, first_row)
-        return rows
+            objects = [_object(text) for _, text in _lines(block)]
+        rows = [[_as_float(found.get(name)) for name in selection.names] for found in objects]
+        with np.errstate(over="ignore"):
+            return np.array(rows, np.float64).reshape(len(rows), -1).astype(selection.dtype_of(False))
 
-    def _note(self, block: Block, selection: Selection, rows: Rows, first_row: int) -> None:
-        """Note the line of the first row that lacks a value."""
-        if self.faults or np.isfinite(rows).all():
-            return
-        row, place = (int(at) for at in np.argwhere(~np.isfinite(rows))[0])
-        lines = [number for number, text in enumerate(block.text.split(b"\n"), block.line) if text.strip()]
-        found = "nothing" if np.isnan(rows[row, place]) else str(rows[row, place])
-        self.faults[first_row + row] = number_expected(lines[row], first_row + row, selection.names[place], found)
+    def _fault(self, block: Block, number: int, row: int, place: int, names: Sequence[str], value: float) -> str:
+        line, text = next(islice(_lines(block), number, None))
+        try:
+            held = _parsed_object(text)
+        except (ValueError, RecursionError) as error:
+            return f"expected an object of JSON in line {line}, got {_shown(text)}: {error}"
+        for name in names:
+            if held.get(name) is not None and not isinstance(held[name], (int, float)):
+                return number_expected(line, row, name, f"{held[name]!r:.40}")
+        return number_expected(line, row, names[place], "nothing" if math.isnan(value) else str(value))
 
     def _parsed(self, block: bytes, selection: Selection) -> pa.Table:
         schema = pa.schema([pa.field(name, pa.float64()) for name in selection.names])
@@ -87,40 +88,25 @@ class JsonLinesTable(TextTable):
             pajson.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
         )
 
-    def _parse_by_hand(self, block: Block, selection: Selection, first_row: int) -> Rows:
-        rows: list[list[float]] = []
-        for line, text in enumerate(block.text.split(b"\n"), block.line):
-            if text.strip():
-                rows.append(self._row(text, selection, first_row + len(rows), line))
-        with np.errstate(over="ignore"):
-            return np.array(rows, np.float64).reshape(len(rows), -1).astype(selection.dtype_of(False))
 
-    def _row(self, text: bytes, selection: Selection, row: int, line: int) -> list[float]:
-        fault = None
-        try:
-            found = json.loads(text, object_pairs_hook=each_once)
-            if not isinstance(found, dict):
-                raise ValueError(f"{type(found).__name__}, no object")
-        except (ValueError, RecursionError) as error:
-            found, fault = {}, f"expected an object of JSON in line {line}, got {_shown(text)}: {error}"
-        values = []
-        for name in selection.names:
-            value = found.get(name)
-            if value is not None and not isinstance(value, (int, float)):
-                fault = fault or number_expected(line, row, name, f"{value!r:.40}")
-            values.append(_as_float(value))
-        if fault and not self.faults:
-            self.faults[row] = fault
-        return values
+def _lines(block: Block) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that are not blank, each with its number."""
+    return ((number, text) for number, text in enumerate(block.text.split(b"\n"), block.line) if text.strip())
+
+
+def _parsed_object(text: bytes) -> dict[str, Any]:
+    found = json.loads(text, object_pairs_hook=each_once)
+    if not isinstance(found, dict):
+        raise ValueError(f"{type(found).__name__}, no object")
+    return found
 
 
 def _object(text: bytes) -> dict[str, Any]:
     """Return the object of a line; none where it is a bad row."""
     try:
-        found = json.loads(text, object_pairs_hook=each_once)
+        return _parsed_object(text)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _text(value: Any) -> str | None:

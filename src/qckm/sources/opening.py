@@ -265,8 +265,9 @@ def _open_text(kind: str, path: str, text: TextFormat) -> Table:
             start = plain.peek(SNIFF)
         kind = _format_of(start)
         foreign_files.require_rows(start, path, SourceError)
-        if bytes(1) in start and kind == "unknown":
-            hint = f" with a NUL byte in line {1 + start.count(bytes([10]), 0, start.index(bytes(1)))}"
+        if b"\0" in start and kind == "unknown":
+            line = 1 + start.count(b"\n", 0, start.index(b"\0"))
+            hint = f" with a NUL byte in line {line}"
     if kind not in _TEXT:
         raise SourceError(f"{path}: expected Parquet, CSV, JSON lines, Arrow or NumPy data, got something else{hint}.")
     return _text_table(kind, lambda: open_file(path), path, path, text)

@@ -24,21 +24,11 @@ _USUAL_BYTES = 1 << 27
 
 
 class Piece(NamedTuple):
-    """A part of a file, or a whole one.
+    """A part of a file, or a whole one."""
 
-    Parameters
-    ----------
-    path : str
-        As workers know it: absolute, or a URL.
-    size : int, optional
-        The bytes of the file when it was listed.
-    span : pair of int, optional
-        What to read of it, as its format counts: rows, bytes, batches. None: all.
-    """
-
-    path: str
-    size: int | None
-    span: Span | None = None
+    path: str  # as workers know it: absolute, or a URL
+    size: int | None  # the bytes of the file when it was listed, where that is known
+    span: Span | None = None  # what to read of it, as its format counts (rows, bytes, batches), if not all
 
 
 def pieces_of(table: Table, n_bytes: int | None) -> Iterator[tuple[Piece, float]]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import NoReturn
 
 import numpy as np
@@ -41,14 +40,7 @@ class Block:
 class Records:
     """Cuts a text that arrives in pieces of any size; the pieces change nothing, and each byte is looked at once.
 
-    Parameters
-    ----------
-    label : str
-        What errors call the text.
-    delimiter : str
-        One ASCII character.
-    line : int
-        The number of the first line.
+    Errors call it by its label; `line` is the number of its first line.
     """
 
     def __init__(self, label: str, delimiter: str, line: int = 1) -> None:
@@ -182,11 +174,6 @@ def records_of(block: Block, delimiter: str) -> Iterator[tuple[int, bytes]]:
         record = block.text[start:end]
         if record.strip(b"\r\n"):
             yield line, record
-
-
-def record_at(block: Block, delimiter: str, number: int) -> tuple[int, bytes]:
-    """Return a record of a block, and the line in which it begins: the first that is not blank has number 1."""
-    return next(islice(records_of(block, delimiter), number - 1, None))
 
 
 def line_ends(data: bytes) -> Places:

@@ -42,7 +42,7 @@ def as_rows(X: object, n_features: int | None = None) -> Rows:
             "Sparse rows cannot be sketched: expected dense rows, got a sparse container. "
             "Densify a few thousand rows at a time: qckm.sketch_batches(op, (part.toarray() for part in parts))."
         )
-    require_numeric_columns(X)
+    _require_numeric_columns(X)
     try:
         rows = unmasked(X) if isinstance(X, np.ndarray) else np.asarray(X)
     except (ValueError, TypeError) as error:  # ragged lists
@@ -55,7 +55,7 @@ def as_rows(X: object, n_features: int | None = None) -> Rows:
     if n_features is not None and rows.shape[1] != n_features:
         raise RowsError(f"Expected rows of {n_features} features, as the operator has, got {rows.shape[1]}.")
     if rows.dtype == object:
-        require_no_text(rows, column_names(X))
+        _require_no_text(rows, column_names(X))
         if hasattr(X, "to_numpy"):
             # pandas' nullable columns: their missing values become NaN, which is then refused by row and column.
             with contextlib.suppress(TypeError, ValueError):
@@ -85,20 +85,23 @@ def unmasked(array: Rows) -> Rows:
 
 def undisguised(X: object) -> Any:
     """Return X as others may convert it: without a mask, and without what they would take for numbers and is none."""
-    require_numeric_columns(X)
+    _require_numeric_columns(X)
     if isinstance(X, np.ma.MaskedArray):
         X = unmasked(X)
     elif hasattr(X, "num_rows") and not hasattr(X, "to_batches"):  # a batch of Arrow, whose names nobody would see
         import pyarrow as pa
 
         X = pa.Table.from_batches([X])
-    objects = X.dtype == object and X.ndim == 2 if isinstance(X, np.ndarray) else has_objects(X)
+    if isinstance(X, np.ndarray):
+        objects = X.dtype == object and X.ndim == 2
+    else:  # of columns of objects nobody knows what they are
+        objects = any(str(kind).lower() == "object" for _, kind, _ in _kinds(X))
     if objects:
-        require_no_text(np.asarray(X), column_names(X))
+        _require_no_text(np.asarray(X), column_names(X))
     return X
 
 
-def require_no_text(rows: Rows, names: tuple[str, ...] | None = None) -> None:
+def _require_no_text(rows: Rows, names: tuple[str, ...] | None = None) -> None:
     """Refuse objects (rows, n) that are text, dates or complex numbers, naming the first one's row and column."""
     kinds = {type(value) for value in rows.flat}
     if not any(issubclass(kind, _NO_NUMBERS) for kind in kinds):
@@ -222,7 +225,7 @@ def _found(columns: Sequence[Any], held: Sequence[str]) -> list[str]:
     return names
 
 
-def require_numeric_columns(X: object) -> None:
+def _require_numeric_columns(X: object) -> None:
     """Refuse a frame with columns of text, dates or times, by their names.
 
     NumPy makes numbers of some of them where they stand beside numbers: of dates the time since 1970, of text what
@@ -231,11 +234,6 @@ def require_numeric_columns(X: object) -> None:
     wrong = [f"{name!r} ({kind})" for name, kind, numeric in _kinds(X) if not numeric]
     if wrong:
         raise RowsError(f"Expected columns of numbers, got {'; '.join(wrong[:5])}. Convert them, or leave them out.")
-
-
-def has_objects(X: object) -> bool:
-    """Whether a frame has a column of Python objects, of which nobody knows what they are."""
-    return any(str(kind).lower() == "object" for _, kind, _ in _kinds(X))
 
 
 def _kinds(X: object) -> Iterator[tuple[Any, Any, bool]]:

@@ -265,10 +265,11 @@ def prefetch(items: Iterator[Item], depth: int = 2, tick: float | None = None) -
 
     With `tick`, None is yielded when nothing came for so many seconds: a pipe may be silent while a clock runs.
     """
-    ready: queue.Queue[Item | _Failure | _End] = queue.Queue(depth)
+    # An item, an error on its way from one thread to the other, or, after the last item, None.
+    ready: queue.Queue[tuple[Item] | BaseException | None] = queue.Queue(depth)
     stop = threading.Event()
 
-    def put(item: Item | _Failure | _End) -> bool:
+    def put(item: tuple[Item] | BaseException | None) -> bool:
         while not stop.is_set():
             try:
                 ready.put(item, timeout=0.1)
@@ -280,12 +281,12 @@ def prefetch(items: Iterator[Item], depth: int = 2, tick: float | None = None) -
     def work() -> None:
         try:
             for item in items:
-                if not put(item):
+                if not put((item,)):
                     return
         except BaseException as error:
-            put(_Failure(error))
+            put(error)
         else:
-            put(_End())
+            put(None)
 
     # A daemon: it may wait for a pipe that never ends when the program is told to.
     thread = threading.Thread(target=work, name="qckm-reader", daemon=True)
@@ -293,27 +294,16 @@ def prefetch(items: Iterator[Item], depth: int = 2, tick: float | None = None) -
     try:
         while True:
             try:
-                item = ready.get(timeout=tick)
+                found = ready.get(timeout=tick)
             except queue.Empty:
                 yield None
                 continue
-            if isinstance(item, _End):
+            if found is None:
                 return
-            if isinstance(item, _Failure):
-                raise item.error
-            yield item
+            if isinstance(found, BaseException):
+                raise found
+            yield found[0]
     finally:
         stop.set()
         # Python aborts if it ends while a thread is inside pyarrow. One that reads a file is done soon.
         thread.join(_SECONDS_TO_END)
-
-
-class _End:
-    """After the last item."""
-
-
-class _Failure:
-    """An error on its way from one thread to the other."""
-
-    def __init__(self, error: BaseException) -> None:
-        self.error = error

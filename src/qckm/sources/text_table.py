@@ -25,19 +25,12 @@ _LOOK = 1 << 20
 class TextTable(Table):
     """A file or pipe of text, plain or compressed, in blocks of whole records that pyarrow parses.
 
-    Parameters
-    ----------
-    open_stream : callable
-        Gives the bytes, each time from their beginning.
-    label : str
-    path : str, optional
-        Without one, it is a pipe, and can be read once.
-    comment : str, optional
-        The mark of lines that are passed over.
+    `open_stream` gives the bytes, each time from their beginning. Without a path it is a pipe, and can be read once.
+    Lines that begin with `comment` are passed over.
     """
 
     def __init__(
-        self, open_stream: Callable[[], Peekable], label: str, path: str | None, comment: str | None = None
+        self, open_stream: Callable[[], Peekable], label: str, path: str | None = None, comment: str | None = None
     ) -> None:
         self.label, self.path, self.once = label, path, path is None
         self.n_bytes = os.path.getsize(path) if path else None
@@ -63,8 +56,12 @@ class TextTable(Table):
         """Yield blocks of whole records; from a pipe, as soon as there are some."""
 
     @abstractmethod
-    def _parse(self, block: Block, selection: Selection, first_row: int) -> Rows:
-        """Return the rows of a block; those that are no numbers have a NaN, and the first of them its fault noted."""
+    def _parse(self, block: Block, selection: Selection) -> Rows:
+        """Return the rows of a block; those that are no numbers have a NaN."""
+
+    @abstractmethod
+    def _fault(self, block: Block, number: int, row: int, place: int, names: Sequence[str], value: float) -> str:
+        """Return what is wrong with a row of a block, by its number there and in all: its value of `names[place]`."""
 
     @abstractmethod
     def _texts(self, block: Block, names: Sequence[str]) -> list[Any]:
@@ -84,7 +81,11 @@ class TextTable(Table):
         row = 0
         try:
             for block in self._blocks(stream):
-                rows = self._parse(block, selection, row)
+                rows = self._parse(block, selection)
+                if not self.faults and not np.isfinite(rows).all():  # of the first such row
+                    number, place = map(int, np.argwhere(~np.isfinite(rows))[0])
+                    value = float(rows[number, place])
+                    self.faults[row + number] = self._fault(block, number, row + number, place, selection.names, value)
                 start = min(len(rows), max(0, first_row - row))
                 row += len(rows)
                 for at in range(start, len(rows), batch_rows):
