@@ -4,7 +4,7 @@
  *
  * A block codes ROWS rows at a time into shared memory, of up to COLUMNS columns, and a column of ones behind them. Every
  * sum is then one of products of two columns, and belongs to one thread; where there are fewer sums than threads, groups of
- * them share the rows. cuda/column_totals.py says what the capitals stand for.
+ * them share the rows. cuda/totals.py says what the capitals stand for.
  */
 typedef NUMBER number;
 typedef long long int64;
