@@ -7,6 +7,10 @@ from pathlib import Path
 
 import qckm
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
+
+import house
+
 PACKAGE = Path(qckm.__file__).parent
 
 # From the foundation up, in the order in which data flow. A room may know those before it, and none after it.
@@ -58,6 +62,11 @@ def test_imports_only_go_down():
                 if imported in LAYERS and LAYERS.index(imported) > LAYERS.index(room):
                     wrong.append(f"{path.relative_to(PACKAGE)} imports {imported}")
     assert not wrong
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    """Neither for types, nor within functions: whoever reads one of them would have to read all."""
+    assert house.cycles() == []
 
 
 def test_every_room_has_a_layer_and_says_what_it_is_for():

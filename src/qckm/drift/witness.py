@@ -14,10 +14,10 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.decoding.clouds.totals import measure
-from qckm.decoding.model.mixture import Density, predict
+from qckm.decoding.model.mixture import Density, Problem, predict
 from qckm.decoding.model.sketch_model import FirstHarmonicModel, SketchModel
+from qckm.decoding.search.search import Search
 from qckm.drift.changes import Changes, LabelledCloud
-from qckm.drift.drift_result import Drift
 from qckm.drift.reference_rows import Whitening
 from qckm.errors import QckmError
 from qckm.sketch import Sketch
@@ -69,9 +69,6 @@ class Witness:
 
     def _climbed(self, weighed: Floats, rng: np.random.Generator) -> Floats:
         """Return places (L, n) whose atoms correlate with a weighed difference (M,)."""
-        from qckm.decoding.model.mixture import Problem
-        from qckm.decoding.search.search import Search
-
         model, (lower, upper) = self.model, self.sketch.coded_bounds
         problem = Problem(model.waves, model.to_points(lower), model.to_points(upper))
         search = Search(problem, model.n_measurements, model.mean, model.deviation, rng, np.inf)
@@ -130,9 +127,8 @@ def density_map(sketch: Sketch, resolution: int) -> Plane:
     return _heights(model, model.z, [sketch], resolution)
 
 
-def witness_map(drift: Drift, resolution: int) -> Plane:
-    """Return by how much the density, as the sketches see it, has risen at each place of the plane."""
-    before, after = drift.before, drift.after
+def witness_map(before: Sketch, after: Sketch, resolution: int) -> Plane:
+    """Return by how much the density, as two sketches see it, has risen at each place of the plane."""
     return _heights(FirstHarmonicModel.of(after), after.values() - before.values(), [before, after], resolution)
 
 

@@ -204,7 +204,7 @@ def witness(drift: Drift, ax: Axes | None = None, resolution: int = 200, colorba
     require(drift, Drift)
     label = "rows that came (red) and went (blue)" if colorbar else None
     names = drift.before.operator.feature_names
-    ax = draw_plane(witness_map(drift, as_count("resolution", resolution)), ax, names, label)
+    ax = draw_plane(witness_map(drift.before, drift.after, as_count("resolution", resolution)), ax, names, label)
     if drift.explanation is not None:
         from matplotlib.patheffects import withStroke
 

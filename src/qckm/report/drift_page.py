@@ -68,7 +68,7 @@ def _pair(found: Drift, names: tuple[str, str]) -> list[Html | None]:
     ]
     witness = None
     if plane:
-        picture = _draw_witness(witness_map(found, _RESOLUTION))
+        picture = _draw_witness(witness_map(found.before, found.after, _RESOLUTION))
         witness = section("Where rows came and went", picture, "Red: more rows than before. Blue: fewer.")
     return [
         element("h1", "Drift"),
