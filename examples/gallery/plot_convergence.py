@@ -11,7 +11,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import qckm
-import qckm.plots
 
 rng = np.random.default_rng(0)
 places = np.array([[-3.0, 0.0], [3.0, 0.0], [0.0, 4.0]])
@@ -40,6 +39,9 @@ for trial in range(4):
 # %%
 # What the sketch promises is what is measured.
 fig, ax = plt.subplots(figsize=(6, 4.3), layout="constrained")
-curves = {"sampling_noise(), its root": promised.mean(axis=0), "distance from endlessly many": measured.mean(axis=0)}
-qckm.plots.convergence(sizes, curves, ax=ax, ylabel="error of the sketch")
+ax.loglog(sizes, promised.mean(axis=0), "o-", label="sampling_noise(), its root")
+ax.loglog(sizes, measured.mean(axis=0), "o-", label="distance from endlessly many")
+ax.loglog(sizes, 1.5 * promised[:, 0].mean() * np.sqrt(sizes[0] / sizes), "k--", label="slope −0.5")
+ax.set(xlabel="rows", ylabel="error of the sketch")
+ax.legend()
 plt.show()

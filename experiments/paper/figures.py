@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from curves import trade_off
 from paper import proposition1
 from paper.mnist import table_of as mnist_table
 from paper.mnist import whole
@@ -250,8 +251,6 @@ def size_figure(folder: Path, images: Path) -> list[str]:
     """Draw SSE against bytes kept and bits acquired; return the table."""
     import matplotlib.pyplot as plt
 
-    from qckm import plots
-
     rows = size_table(folder).read()
     if not rows:
         return []
@@ -289,8 +288,10 @@ def size_figure(folder: Path, images: Path) -> list[str]:
         lines += [f"| {name} | {' | '.join(cells)} |" for name, cells in table.items()]
         lines.append("")
         title = {"blobs": "K = n = 10 Gaussian clusters, N = 100 000", "mnist": "MNIST spectral features"}[which]
-        plots.trade_off(by_bytes, axes[0, column]).set(title=title, ylim=(0.97, 1.8))
-        ax = plots.trade_off(by_bits, axes[1, column], xlabel="bits acquired a sample")
+        trade_off(axes[0, column], by_bytes)
+        axes[0, column].set(title=title, ylim=(0.97, 1.8))
+        ax = axes[1, column]
+        trade_off(ax, by_bits, xlabel="bits acquired a sample")
         ax.axvline(320, color="0.4", ls=":", lw=1)
         ax.annotate(" a float32 row: 320", (320, 1.6), fontsize=8, color="0.4")
         ax.set(ylim=(0.97, 1.8))

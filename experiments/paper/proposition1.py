@@ -105,13 +105,13 @@ def plot(folder: Path = RESULTS, images: Path = IMAGES) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    from qckm import plots
+    from curves import convergence
 
     figure, axes = plt.subplots(figsize=(7, 4.6), layout="constrained")
     sizes = np.unique([int(row["m"]) for row in rows])
     names = list(dict.fromkeys(row["signature"] for row in rows))
     errors = {name: [float(row["rms_error"]) for row in rows if row["signature"] == name] for name in names}
-    plots.convergence(sizes, errors, ax=axes, xlabel="frequencies m", ylabel="rms error of the sketch distance")
+    convergence(axes, sizes, errors, xlabel="frequencies m", ylabel="rms error of the sketch distance")
     # The errors are nearly the same: side by side, each curve can be seen.
     for number, (line, shape) in enumerate(zip(axes.get_lines()[: len(names)], "os^Dv", strict=False)):
         line.set(xdata=sizes * 1.03 ** (number - 2), marker=shape, linewidth=1)

@@ -1,7 +1,6 @@
 import subprocess
 import sys
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -126,123 +125,7 @@ def test_what_cannot_be_drawn_is_refused_with_a_reason(ax):
     assert not ax.has_data()
 
 
-@pytest.mark.parametrize(
-    ("wrong", "reason"),
-    [
-        ({"success": [[0.0, 1.0]]}, r"success of shape \(2, 2\), got \(1, 2\)"),
-        ({"success": [[0, 100], [50, 100]]}, "rates from 0 to 1, got 0 to 100"),
-        ({"success": [[0, 1], [-0.1, np.nan]]}, "rates from 0 to 1, got -0.1 to 1"),
-        ({"success": [["a", 1], [0, 1]]}, "success to be numbers"),
-        ({"ratios": [2, 1]}, "increasing ratios"),
-        ({"ratios": [0, 1]}, "ratios > 0"),
-        ({"values": [4, 3]}, "increasing values"),
-        ({"lines": {"one bit": 1.5}}, r"line 'one bit' of shape \(2,\), got \(\)"),
-        ({"lines": {"one bit": [1.5]}}, r"line 'one bit' of shape \(2,\), got \(1,\)"),
-        ({"lines": {"one bit": [1.5, 1.5, 1.5]}}, r"line 'one bit' of shape \(2,\), got \(3,\)"),
-    ],
-)
-def test_a_phase_diagram_that_would_mislead_is_refused(ax, wrong, reason):
-    right = {"ratios": [1, 2], "values": [3, 4], "success": [[0, 1], [0, 1]]}
-    with pytest.raises(QckmError, match=reason):
-        plots.phase_diagram(**right | wrong, ax=ax)
-    assert not ax.has_data()
-
-
-def test_a_phase_diagram_has_its_lines_where_the_cells_are(ax):
-    rates = [[0.0, 0.5, 1.0], [0.0, 0.4, 1.0]]
-    assert plots.phase_diagram([1, 2, 4], [5, 10], rates, {"one bit": [2, 4], "full": [1, np.nan]}, ax, "K") is ax
-    np.testing.assert_array_equal(ax.images[0].get_array(), np.transpose(rates))
-    np.testing.assert_allclose(ax.lines[0].get_ydata(), [1.0, 2.0])
-    assert np.isnan(ax.lines[1].get_ydata()[1])
-    assert ax.get_xlabel() == "K"
-
-
-def test_lines_of_a_phase_diagram_end_with_the_grid(ax):
-    ratios, beyond = [1, 3, 7], [0.5, 7.1, 0.0, np.inf]
-    last = np.exp(np.log(7)) + 1e-14
-    plots.phase_diagram(ratios, range(1, 6), np.zeros((5, 3)), {"one bit": [*beyond, last]}, ax)
-    np.testing.assert_array_equal(ax.lines[0].get_ydata(), [*[np.nan] * 4, 2.0])
-
-
-def test_what_was_not_measured_looks_like_no_rate(ax):
-    plots.phase_diagram([1, 2], [3, 4], [[0, np.nan], [0, 1]], ax=ax)
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["not measured"]
-    x, y = ax.transData.transform([(0, 1), (1, 1)]).astype(int).T
-    seen = pixels(ax)
-    hole, success = (seen[len(seen) - j - 10 : len(seen) - j + 10, i - 10 : i + 10] for i, j in zip(x, y, strict=True))
-    assert len(np.unique(hole)) > 1
-    assert (success == 255).all()
-
-
-def test_a_trade_off_shows_medians_and_quartiles(ax):
-    ratios = [[1.0, 1.1], [1.2, 1.3], [1.4, 1.5]]
-    assert plots.trade_off({"sketch": ([10, 100], ratios), "rows": ([10, 100], [2.0, 1.5])}, ax) is ax
-    np.testing.assert_allclose(ax.lines[0].get_ydata(), [1.2, 1.3])
-    assert len(ax.collections) == 1
-
-
-def test_a_trial_that_failed_takes_nothing_else_along(ax):
-    ratios = [[1.0, np.nan, np.nan], [1.2, 1.3, np.nan], [1.4, 1.5, np.nan]]
-    plots.trade_off({"sketch": ([10, 100, 1000], ratios)}, ax)
-    np.testing.assert_allclose(ax.lines[0].get_ydata(), [1.2, 1.4, np.nan])
-
-
-@pytest.mark.parametrize("decades", [0, 1, 2, 3, 5, 9])
-def test_sizes_are_labelled_however_far_they_reach(ax, decades):
-    sizes = 100.0 * 10.0 ** np.arange(decades + 1)
-    plots.trade_off({"sketch": (sizes, np.ones(decades + 1))}, ax)
-    ax.figure.canvas.draw()
-    left, right = ax.get_xlim()
-    labels = [label for label in ax.get_xticklabels() if label.get_text() and left <= label.get_position()[0] <= right]
-    assert len(labels) >= 3
-    boxes = [label.get_window_extent() for label in labels]
-    assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
-
-
-@pytest.mark.parametrize(
-    ("curve", "reason"),
-    [
-        (([], []), "sizes of 'a' > 0, one or more"),
-        (([0, 1], [1, 1]), "sizes of 'a' > 0"),
-        (([1, 2], [1, 1, 1]), r"ratios of 'a' of shape \(2,\) or \(trials, 2\), got \(3,\)"),
-    ],
-)
-def test_a_curve_of_no_sense_is_refused(ax, curve, reason):
-    with pytest.raises(QckmError, match=reason):
-        plots.trade_off({"a": curve}, ax)
-
-
-def test_convergence_tells_slopes(ax):
-    sizes = np.array([10, 100, 1000])
-    assert plots.convergence(sizes, {"a": sizes**-0.5, "b": 1 / sizes}, ax=ax) is ax
-    names = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert names == ["a: slope −0.50", "b: slope −1.00", "slope −0.5"]
-
-
-def test_convergence_makes_up_no_slope(ax):
-    plots.convergence([10], {"a": [0.1]}, ax=ax)
-    assert list(lines_of(ax)) == ["a"]
-
-
-def test_convergence_takes_the_slope_of_the_errors_that_are_known(ax):
-    sizes = np.array([10, 100, 1000])
-    plots.convergence(sizes, {"a": [1.0, np.nan, 0.01], "b": [0.0, 1.0, 0.1], "c": [np.nan, 0.0, 1.0]}, ax=ax)
-    assert list(lines_of(ax)) == ["a: slope −1.00", "b: slope −1.00", "c", "slope −0.5"]
-    np.testing.assert_array_equal(ax.lines[1].get_ydata(), [np.nan, 1.0, 0.1])
-    assert (ax.lines[3].get_ydata() > np.nanmax([line.get_ydata() for line in ax.lines[:3]], axis=0)).all()
-
-
-def test_convergence_of_nothing_is_an_empty_picture(ax):
-    assert plots.convergence([10, 100], {}, ax=ax) is ax
-    assert not ax.lines
-    with pytest.raises(QckmError, match=r"errors of 'a' of shape \(2,\), got \(1,\)"):
-        plots.convergence([10, 100], {"a": [0.1]}, ax=ax)
-
-
 def test_lines_are_seen_on_a_dark_background(dark_ax):
-    plots.convergence([10, 100], {"a": [0.1, 0.01]}, ax=dark_ax)
-    assert lines_of(dark_ax)["slope −0.5"].get_color() == "white"
-    dark_ax.clear()
     plots.selection(qckm.choose_n_clusters(two_places(), ks=[2], random_state=0), dark_ax)
     assert lines_of(dark_ax)["chosen: K = 2"].get_color() == "white"
 
@@ -288,15 +171,9 @@ import sys
 sys.modules["matplotlib"] = sys.modules["matplotlib.pyplot"] = None
 import qckm.plots
 try:
-    qckm.plots.trade_off({})
+    qckm.plots.density(qckm.SketchOperator.draw(2, 10, 1.0, random_state=0).sketch([[0.0, 0.0]]))
 except ImportError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert 'pip install "qckm[plot]"' in done.stdout, done.stderr
-
-
-def test_errors_that_are_all_gaps_can_be_drawn(ax):
-    plots.convergence([1, 2, 4], {"a": [np.nan, 0, -1]}, ax=ax)
-    ax.figure.canvas.draw()  # on a logarithmic axis this would raise
-    assert np.isnan(ax.lines[0].get_ydata()).all()

@@ -37,16 +37,6 @@ def as_numbers(name: str, values: npt.ArrayLike, *shapes: tuple[int | str, ...])
     raise QckmError(f"Expected {name} of shape {expected}, got {array.shape}.")
 
 
-def as_sizes(name: str, values: npt.ArrayLike, increasing: bool = False) -> Floats:
-    """Return numbers (S,) that a logarithmic axis can show."""
-    array = as_numbers(name, values, ("S",))
-    if not (array.size and np.isfinite(array).all() and (array > 0).all()):
-        raise QckmError(f"Expected {name} > 0, one or more, got {array}.")
-    if increasing and (np.diff(array) <= 0).any():
-        raise QckmError(f"Expected increasing {name}, got {array}.")
-    return array
-
-
 def as_axes(ax: Axes | None) -> Axes:
     """Return the axes given, or else the current ones."""
     try:
