@@ -7,7 +7,7 @@ import pytest
 
 from qckm.errors import OperatorError, RowsError
 from qckm.operator.request import choose_n_frequencies
-from qckm.planning.plan import Plan, decoder_seed, draw_operator, plan_decoding
+from qckm.planning.plan import Plan, draw_operator, plan_decoding
 from qckm.sources.opening import open_source
 
 
@@ -131,9 +131,9 @@ def test_of_a_pipe_that_is_not_looked_at_nothing_is_said():
 
 
 def test_the_decoders_seed_follows_the_plans():
-    seeds = [decoder_seed(seed) for seed in range(20)]
+    seeds = [Plan(seed=seed).decoder_seed for seed in range(20)]
     assert len(set(seeds)) == 20
-    assert seeds == [decoder_seed(seed) for seed in range(20)]
+    assert seeds == [Plan(seed=seed).decoder_seed for seed in range(20)]
     assert all(0 <= seed < 2**63 for seed in seeds)
 
 

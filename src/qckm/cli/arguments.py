@@ -19,6 +19,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from qckm.common import atomic
+from qckm.kernels.sketcher import parse_device
 from qckm.sketch import checkpoints
 from qckm.sources.opening import paths_of, tables_of
 
@@ -184,6 +185,18 @@ def _seconds(value: str) -> float:
     return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
 
 
+def _device(value: str) -> str:
+    parse_device(value)
+    return value
+
+
+def _engine(value: str) -> str:
+    from qckm.engines import parse_engine  # takes its time to import
+
+    parse_engine(value)
+    return value
+
+
 class Whole(click.IntRange):
     """A whole number, with words for what is none: click speaks of "a valid integer range"."""
 
@@ -272,3 +285,5 @@ def _columns_of(path: str, numeric: bool) -> list[str]:
 
 COLUMNS = Parsed("a,b,…", _names, columns)
 DURATION = Parsed("time", _seconds)
+DEVICE = Parsed("device", _device, one_of(cpu="this machine's cores", cuda="a GPU"))
+ENGINE = Parsed("engine", _engine, one_of(dask="Dask", spark="Spark", ray="Ray"))

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from qckm.cli.console import Console, command_again, with_remedy
-from qckm.cli.options import Reading, assumption_in_words
-from qckm.cli.sketches import data_bytes, load_operator, operator_facts, say_of_size
+from qckm.cli.console import Console, command_again
+from qckm.cli.options import Reading
+from qckm.cli.sketches import Sketched, load_operator, say_of_size
 from qckm.cli.stopping import saving
 from qckm.common import atomic
 from qckm.common.text import format_bytes, format_duration
@@ -22,7 +22,6 @@ from qckm.decoding.task import require_room
 from qckm.errors import CheckpointError, QckmError
 from qckm.kernels.sketcher import computing_on
 from qckm.planning.held_rows import HeldRows
-from qckm.planning.pilot import Pilot
 from qckm.planning.plan import Plan, Planned, draw_operator, plan_decoding, require_rows, sampled
 from qckm.planning.row_sample import RowSample
 from qckm.sketch import Sketch, SketchOperator, checkpoints
@@ -33,7 +32,6 @@ from qckm.sources.text import UNKNOWN
 
 if TYPE_CHECKING:
     from qckm.engines import Cluster
-    from qckm.engines.files import FileRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,30 +50,15 @@ class SketchTask:
     bounds: bool = True
     engine: str | None = None
 
+    @property
+    def checkpoint(self) -> str | None:
+        """Where the checkpoint is, of an output that can have one."""
+        return None if self.output == "-" or atomic.is_device(self.output) else checkpoints.path_of(self.output)
+
     def kept(self, sketch: Sketch) -> Sketch:
         """Return a sketch with what is to be written of it."""
         sketch = sketch if self.column_sums else sketch.without_column_sums()
         return sketch if self.bounds else sketch.without_bounds()
-
-
-@dataclass(frozen=True, eq=False)
-class Sketched:
-    """A sketch, the source it is of, what the pilot tells a decoder if there was one, and the seconds of each part.
-
-    `remarks` say what may be wrong with the columns, as the pilot sees them.
-    """
-
-    sketch: Sketch
-    source: Source | FileRows
-    hints: Pilot | None
-    seconds: dict[str, float]
-    remarks: tuple[str, ...] = ()
-
-    @property
-    def rereadable(self) -> Source | None:
-        """The source, if its rows are here and can be read again."""
-        found = self.source if isinstance(self.source, Source) else self.source.source
-        return None if found is None or found.once else found
 
 
 def sketch_data(
@@ -96,10 +79,9 @@ def sketch_data(
     fleeting = source.once or source.copied
     if task.resume and (fleeting or task.output == "-"):
         raise click.UsageError("--resume needs files on this machine, which can be read again, and an output (-o).")
-    path = None
-    if task.output != "-" and not atomic.is_device(task.output):
+    path = None if fleeting else task.checkpoint
+    if task.checkpoint:
         click.get_current_context().with_resource(checkpoints.running(task.output))
-        path = None if fleeting else checkpoints.path_of(task.output)
     options = _options(task, operator)
     start = _resumed(path, source, options, task.resume, console) if path else None
     if want_hints and source.n_rows is not None:
@@ -274,23 +256,4 @@ def _options(task: SketchTask, operator: SketchOperator | None) -> dict[str, obj
         "on_bad": reading.on_bad,
         "operator": None if operator is None else operator.fingerprint,
         **({name: value for name, value in asdict(task.plan).items() if name != "alone"} if operator is None else {}),
-    }
-
-
-def facts_of(sketched: Sketched, n_bytes: int | None) -> dict[str, object]:
-    """Return what is worth knowing of a sketch that was just made."""
-    sketch, source = sketched.sketch, sketched.source
-    said = [*map(with_remedy, sketched.remarks), *map(assumption_in_words, source.assumptions)]
-    return {
-        "rows": sketch.count,
-        "skipped": sketch.skipped,
-        "saturated": sketch.saturated,
-        "inputs": source.labels[:100],
-        "n_inputs": len(source.labels),
-        "file_bytes": source.n_bytes,
-        "data_bytes": data_bytes(sketch.count, sketch.operator),
-        **({} if n_bytes is None else {"sketch_bytes": n_bytes}),
-        **operator_facts(sketch.operator),
-        "seconds": sketched.seconds,
-        **({"remarks": said} if said else {}),
     }

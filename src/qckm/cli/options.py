@@ -12,11 +12,12 @@ import click
 
 from qckm.cli.arguments import (
     COLUMNS,
+    DEVICE,
     DURATION,
+    ENGINE,
     Input,
     OneFile,
     Output,
-    Parsed,
     Scale,
     Whole,
     one_of,
@@ -24,7 +25,6 @@ from qckm.cli.arguments import (
 )
 from qckm.cli.console import Console
 from qckm.errors import SourceError
-from qckm.kernels.sketcher import parse_device
 from qckm.models import ENDINGS
 from qckm.operator.laws import LAWS
 from qckm.operator.signatures import SIGNATURES
@@ -97,49 +97,54 @@ bad_option = click.option(
 )
 
 
-def data_options(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a verb what says how data are read, as one argument `reading`."""
-
-    @click.option(
+_reading_options = _chain(
+    click.option(
         "--columns",
         "-c",
         type=COLUMNS,
         multiple=True,
         help="Columns to read, by name, or by position (0,1,…) where none has that name; may be given several times. "
         "[default: the operator's or model's, or all]",
-    )
-    @click.option(
+    ),
+    click.option(
         "--exclude",
         type=COLUMNS,
         multiple=True,
         help="Columns to leave out; all others are read.",
-    )
-    @click.option(
+    ),
+    click.option(
         "--header/--no-header",
         default=None,
         help="Whether the first line of a CSV holds names. [default: if there is text in it]",
-    )
-    @click.option(
+    ),
+    click.option(
         "--delimiter",
         help="The separator of a CSV, such as ';' or tab. [default: by its first line]",
         shell_complete=one_of(**{";": "semicolon", ",": "comma", "tab": "tab", "|": "bar"}),
-    )
-    @click.option(
+    ),
+    click.option(
         "--decimal", type=click.Choice([".", ","]), default=".", help="The decimal mark in a CSV. [default: .]"
-    )
-    @click.option(
+    ),
+    click.option(
         "--comment",
         help="Skip lines of a CSV that begin with this character, such as '#'.",
         shell_complete=one_of(**{"#": "as in shells", "%": "as in TeX"}),
-    )
-    @click.option(
+    ),
+    click.option(
         "--dtype",
         type=click.Choice(["auto", "float32", "float64"]),
         default="auto",
         show_default=True,
         help="What values are read as.",
-    )
-    @bad_option
+    ),
+    bad_option,
+)
+
+
+def data_options(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a verb what says how data are read, as one argument `reading`."""
+
+    @_reading_options
     @functools.wraps(verb)
     def with_reading(
         *,
@@ -170,46 +175,51 @@ seed_option = click.option(
 )
 
 
-def plan_options(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a verb what says how an operator is drawn, as one argument `plan`; how many clusters is for it to add."""
-
-    @click.option("--scale", type=Scale(min=0, min_open=True), help="Kernel length. [default: from a pilot]")
-    @click.option(
+_wishes = _chain(
+    click.option("--scale", type=Scale(min=0, min_open=True), help="Kernel length. [default: from a pilot]"),
+    click.option(
         "--octaves",
         type=Whole(min=1),
         default=1,
         show_default=True,
         help="Scales to measure at, from --scale (the finest) or around the pilot's, if unsure: decoding chooses.",
-    )
-    @click.option(
+    ),
+    click.option(
         "--frequencies",
         "n_frequencies",
         type=Whole(min=1),
         help="How many. [default: 20·columns·K where the sketch is decoded alone, else 5·columns·K; at least 100]",
-    )
-    @click.option(
+    ),
+    click.option(
         "--signature",
         type=click.Choice(list(SIGNATURES)),
         default="one-bit",
         show_default=True,
         help="What is kept of each projection.",
-    )
-    @click.option(
+    ),
+    click.option(
         "--law",
         type=click.Choice(["auto", *LAWS]),
         default="auto",
         show_default=True,
         help="Law of the frequencies' lengths.",
-    )
-    @click.option(
+    ),
+    click.option(
         "--dither",
         type=click.Choice(["paired", "single"]),
         default="paired",
         show_default=True,
         help="Whether each frequency is measured twice, a quarter turn apart, or once.",
-    )
-    @click.option("--standardize", is_flag=True, help="Count each column in its standard deviation (of the pilot).")
-    @seed_option
+    ),
+    click.option("--standardize", is_flag=True, help="Count each column in its standard deviation (of the pilot)."),
+    seed_option,
+)
+
+
+def plan_options(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a verb what says how an operator is drawn, as one argument `plan`; how many clusters is for it to add."""
+
+    @_wishes
     @functools.wraps(verb)
     def with_plan(**arguments: Any) -> Any:
         wishes = {field.name: arguments.pop(field.name) for field in fields(Plan) if field.name in arguments}
@@ -225,18 +235,6 @@ def operator_option(required: bool = False) -> Decorator:
     return click.option("--operator", "--like", "operator_file", type=OneFile(), required=required, help=help_)
 
 
-def _device(value: str) -> str:
-    parse_device(value)
-    return value
-
-
-def _engine(value: str) -> str:
-    from qckm.engines import parse_engine  # takes its time to import
-
-    parse_engine(value)
-    return value
-
-
 run_options = _chain(
     click.option("--resume", is_flag=True, help="Continue from the checkpoint beside the output, if there is one."),
     click.option(
@@ -248,7 +246,7 @@ run_options = _chain(
     ),
     click.option(
         "--device",
-        type=Parsed("device", _device, one_of(cpu="this machine's cores", cuda="a GPU")),
+        type=DEVICE,
         default="cpu",
         show_default=True,
         help="Where rows are sketched: cpu, cuda, or cuda:1 and so on. The sums are the same.",
@@ -258,9 +256,10 @@ run_options = _chain(
 decode_options = _chain(
     click.option(
         "--decoder",
+        type=click.Choice(["auto", "matched", "clompr"]),
         default="auto",
         show_default=True,
-        help="auto, matched or clompr.",
+        help="What finds the centroids.",
         shell_complete=one_of(auto="the best", matched="models widths", clompr="the paper's"),
     ),
     click.option("--n-init", type=Whole(min=1), default=1, show_default=True, help="Replicates to choose from."),
@@ -268,7 +267,7 @@ decode_options = _chain(
 
 engine_option = click.option(
     "--engine",
-    type=Parsed("engine", _engine, one_of(dask="Dask", spark="Spark", ray="Ray")),
+    type=ENGINE,
     help="Have workers read DATA: dask, spark or ray on the cores of this machine, or dask://host:8786, "
     "spark://host:7077, sc://host:15002 (Spark Connect), ray://host:10001. [default: this process]",
 )

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-import click
 import numpy as np
 
 from qckm.cli.console import DONE, DOUBTFUL, FAILED, Console, with_remedy, write_bytes
@@ -20,19 +19,13 @@ from qckm.cli.sketches import counted, summary
 from qckm.common.text import excess_in_words, format_duration
 from qckm.decoding.targets.clustering import Clustering
 from qckm.decoding.targets.gaussian_mixture import CovarianceType, FittedMixture, fit_mixture
-from qckm.decoding.targets.kmeans import DECODERS, decode_hinted
+from qckm.decoding.targets.kmeans import decode_hinted
 from qckm.decoding.verdict.remarks import POOR_FIT, POOR_MIXTURE
 from qckm.decoding.watching import Step, watching
 from qckm.errors import PoorFitWarning, Remark, RemarkWarning, SaturationWarning, codes_of
 from qckm.models import Model, to_csv, to_json, writer_for
 from qckm.planning.pilot import Pilot
 from qckm.sketch import Sketch
-
-
-def require_decoder(name: str) -> None:
-    """Refuse a decoder that does not exist, before the work."""
-    if name not in DECODERS:
-        raise click.UsageError(f"Expected --decoder among {', '.join(DECODERS)}, got {name!r}.")
 
 
 @contextlib.contextmanager
@@ -89,10 +82,11 @@ def decode_sketch(
     console: Console,
     hints: Pilot | None = None,
     remarks: Sequence[str] = (),
-) -> tuple[Clustering, float]:
-    """Decode with the rows of a pilot where there is one; return what was found, and the seconds taken.
+    assumptions: Sequence[str] = (),
+) -> tuple[Clustering, dict[str, object], float]:
+    """Decode with the rows of a sample where there is one; return what was found, facts of it, and the seconds taken.
 
-    `remarks` are those on the rows, which are told with the decoder's.
+    `remarks` are those on the rows, which are told with the decoder's, `assumptions` those made on opening them.
     """
     began = time.perf_counter()
     with decoding(console, stoppable=decoder != "clompr"):
@@ -102,7 +96,7 @@ def decode_sketch(
         console.warn(POOR_FIT)
     for remark in found.remarks:
         console.warn(remark)
-    return found, time.perf_counter() - began
+    return found, {**_facts(found, assumptions), "decoder": decoder}, time.perf_counter() - began
 
 
 def _joined(remarks: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
@@ -123,17 +117,17 @@ def fit_sketch(
     seed: int,
     console: Console,
     hints: Pilot | None = None,
-) -> tuple[FittedMixture, float]:
-    """Fit a mixture, with rows where there are some; return what was found, and the seconds taken."""
+) -> tuple[FittedMixture, dict[str, object], float]:
+    """Do the same for a mixture."""
     began = time.perf_counter()
     with decoding(console):
         found = fit_mixture(sketch, n_components, covariance_type, hints, n_init, seed)
     if not found.converged:
         console.warn(POOR_MIXTURE)
-    return found, time.perf_counter() - began
+    return found, {**_facts(found), "decoder": f"mixture {covariance_type}"}, time.perf_counter() - began
 
 
-def fit_facts(fitted: Clustering | FittedMixture, assumptions: Sequence[str] = ()) -> dict[str, object]:
+def _facts(fitted: Clustering | FittedMixture, assumptions: Sequence[str] = ()) -> dict[str, object]:
     """Return what is worth knowing of a clustering, or a mixture, beside what it is; and of how rows were read."""
     facts: dict[str, object] = {
         "objective": fitted.objective,

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
 from qckm import models
-from qckm.cli.console import Console, write_bytes
+from qckm.cli.console import Console, with_remedy, write_bytes
+from qckm.cli.options import assumption_in_words
 from qckm.common import foreign_files
 from qckm.common.text import format_bytes, public_name
 from qckm.models import Model, read_model
 from qckm.operator.structured import StructuredCodes
 from qckm.planning.column_checks import names_of
+from qckm.planning.pilot import Pilot
 from qckm.sketch import Sketch, SketchOperator, files
 from qckm.sketch.sections import MAGIC
 from qckm.sources.source import Source
+
+if TYPE_CHECKING:
+    from qckm.engines.files import FileRows
 
 _MOST_NAMES = 8  # of columns
 # More columns than this take minutes to decode from a sketch alone, and centroids come out far off (64 columns of
@@ -130,6 +137,44 @@ def operator_facts(operator: SketchOperator) -> dict[str, object]:
 def data_bytes(rows: float, operator: SketchOperator) -> float:
     """Return the size of the numbers that were sketched, as float64: whatever else their files hold."""
     return 8 * rows * operator.n_features
+
+
+@dataclass(frozen=True, eq=False)
+class Sketched:
+    """A sketch, the source it is of, what the pilot tells a decoder if there was one, and the seconds of each part.
+
+    `remarks` say what may be wrong with the columns, as the pilot sees them.
+    """
+
+    sketch: Sketch
+    source: Source | FileRows
+    hints: Pilot | None
+    seconds: dict[str, float]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def rereadable(self) -> Source | None:
+        """The source, if its rows are here and can be read again."""
+        found = self.source if isinstance(self.source, Source) else self.source.source
+        return None if found is None or found.once else found
+
+    def facts(self, n_bytes: int | None) -> dict[str, object]:
+        """Return what is worth knowing of it, of so many bytes where they are known."""
+        sketch, source = self.sketch, self.source
+        said = [*map(with_remedy, self.remarks), *map(assumption_in_words, source.assumptions)]
+        return {
+            "rows": sketch.count,
+            "skipped": sketch.skipped,
+            "saturated": sketch.saturated,
+            "inputs": source.labels[:100],
+            "n_inputs": len(source.labels),
+            "file_bytes": source.n_bytes,
+            "data_bytes": data_bytes(sketch.count, sketch.operator),
+            **({} if n_bytes is None else {"sketch_bytes": n_bytes}),
+            **operator_facts(sketch.operator),
+            "seconds": self.seconds,
+            **({"remarks": said} if said else {}),
+        }
 
 
 def summary(sketch: Sketch, n_bytes: int | None = None) -> str:

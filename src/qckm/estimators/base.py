@@ -28,7 +28,7 @@ from qckm.kernels.sketcher import computing_on, parse_device
 from qckm.models import Model
 from qckm.planning.held_rows import ArrayRows, HeldRows, SourceRows
 from qckm.planning.pilot import Pilot
-from qckm.planning.plan import Plan, Planned, decoder_seed, draw_operator, sampled
+from qckm.planning.plan import Plan, Planned, draw_operator, sampled
 from qckm.planning.row_sample import RowSample
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.rows import OnBad, engine_of, open_held, with_columns
@@ -326,7 +326,7 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
             seed=as_seed(self.random_state),
         )
         planned = draw_operator(held, plan, self.pilot is not None, of_all, refuse_few=False)  # see _require_rows
-        return planned, decoder_seed(plan.seed)
+        return planned, plan.decoder_seed
 
     def _sketched(
         self, held: HeldRows, operator: SketchOperator, on_bad: OnBad, empty: RowSample | None

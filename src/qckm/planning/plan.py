@@ -67,6 +67,11 @@ class Plan:
         """How many rows the pilot has, where there are as many."""
         return max(PILOT_ROWS, ROWS_A_CLUSTER * (self.n_clusters or 0))
 
+    @property
+    def decoder_seed(self) -> int:
+        """The decoder's seed: independent of the pilot's and the operator's."""
+        return int(spawn(self.seed, 3)[2].integers(2**63))
+
 
 @dataclass(frozen=True, eq=False)
 class Planned:
@@ -233,8 +238,3 @@ def sampled(hints: Pilot, sample: RowSample) -> Pilot:
     except QckmError:  # a row whose square is no number: the sketch has clipped it, and said so
         return hints.without_rows()
     return replace(hints, rows=pilot.rows, weights=pilot.weights, of_all=True)
-
-
-def decoder_seed(seed: int) -> int:
-    """Return the decoder's seed for that of a plan: independent of the pilot's and the operator's."""
-    return int(spawn(seed, 3)[2].integers(2**63))

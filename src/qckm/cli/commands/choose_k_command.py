@@ -18,7 +18,7 @@ from qckm.common.text import format_duration
 from qckm.decoding.targets.n_clusters import ClusterCount, choose_n_clusters
 from qckm.decoding.task import require_room
 from qckm.planning.pilot import PILOT_ROWS
-from qckm.planning.plan import Plan, decoder_seed, require_rows
+from qckm.planning.plan import Plan, require_rows
 from qckm.sketch import Sketch
 
 _BAR = 24
@@ -92,7 +92,7 @@ def command(
         console.say(f"{sketch_output}: {sketches.summary(sketch, size)}")
     sketches.remark(sketch, console)
     with decoding(console):
-        count = choose_n_clusters(sketch, ks, rows=rows, random_state=decoder_seed(plan.seed))
+        count = choose_n_clusters(sketch, ks, rows=rows, random_state=plan.decoder_seed)
     _write(count, inputs, report, plot, console)
     if count.doubt:
         console.warn(count.doubt)

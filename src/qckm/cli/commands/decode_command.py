@@ -53,7 +53,6 @@ def command(
       qckm decode all.qckm -k 10 --mixture full -o mixture.json
       qckm merge *.qckm | qckm decode - -k 10 > centroids.csv
     """
-    sketch_to_model.require_decoder(decoder)
     if mixture and decoder != "auto":
         raise click.UsageError("A mixture has a decoder of its own: give --mixture or --decoder.")
     target = output or "-"
@@ -67,9 +66,9 @@ def command(
         console.warn(privacy)
     fitted: Clustering | FittedMixture
     if mixture:
-        fitted, seconds = sketch_to_model.fit_sketch(found, clusters, mixture, n_init, seed, console, hints)
+        fitted, told, seconds = sketch_to_model.fit_sketch(found, clusters, mixture, n_init, seed, console, hints)
     else:
-        fitted, seconds = sketch_to_model.decode_sketch(found, clusters, decoder, n_init, seed, console, hints)
+        fitted, told, seconds = sketch_to_model.decode_sketch(found, clusters, decoder, n_init, seed, console, hints)
     sketches.remark(found, console, earlier=True)
     facts = {
         "rows": found.count,
@@ -77,8 +76,7 @@ def command(
         "saturated": found.saturated,
         "inputs": [sketch],
         **sketches.operator_facts(found.operator),
-        **sketch_to_model.fit_facts(fitted),
-        "decoder": f"mixture {mixture}" if mixture else decoder,
+        **told,
         "seed": seed,
         "seconds": {"decode": seconds},
         **({"privacy": privacy} if privacy else {}),

@@ -11,9 +11,8 @@ from qckm.cli import data_to_sketch, options, sketch_to_model, sketches
 from qckm.cli.arguments import Output
 from qckm.cli.console import Console, command_again
 from qckm.cli.data_to_sketch import SketchTask
-from qckm.common import atomic
 from qckm.common.text import format_duration
-from qckm.planning.plan import Plan, decoder_seed
+from qckm.planning.plan import Plan
 from qckm.sketch import checkpoints, files
 
 
@@ -56,14 +55,13 @@ def command(
 
     One pass in bounded memory; a pilot of at most 5000 rows sets the scale, and as many of all rows are decoded with.
     """
-    sketch_to_model.require_decoder(decoder)
     target = output or "-"
     task = SketchTask(data, plan=replace(plan, n_clusters=clusters), output=target, **of_task)
     done = data_to_sketch.sketch_data(task, console, want_hints=True)
     console.say(f"sketch: {sketches.summary(done.sketch)}, in {format_duration(done.seconds['sketch'])}")
-    seed = decoder_seed(plan.seed)
-    clustering, seconds = sketch_to_model.decode_sketch(
-        done.sketch, clusters, decoder, n_init, seed, console, done.hints, done.remarks
+    assumed, seed = done.source.assumptions, plan.decoder_seed
+    clustering, told, seconds = sketch_to_model.decode_sketch(
+        done.sketch, clusters, decoder, n_init, seed, console, done.hints, done.remarks, assumed
     )
     sketches.remark(done.sketch, console)
     size = None
@@ -72,17 +70,16 @@ def command(
     elif report_output:  # its page compares sizes
         size = len(files.dumps(done.sketch))
     facts = {
-        **data_to_sketch.facts_of(done, size),
+        **done.facts(size),
         "seconds": {**done.seconds, "decode": seconds},
-        **sketch_to_model.fit_facts(clustering, done.source.assumptions),
-        "decoder": decoder,
+        **told,
         "seed": plan.seed,
         "command": command_again(),
     }
     model = clustering.to_model(facts)
     sketch_to_model.write_model(model, target, console)
-    if target != "-" and not atomic.is_device(target):
-        checkpoints.remove(checkpoints.path_of(target))
+    if task.checkpoint:
+        checkpoints.remove(task.checkpoint)
     if report_output:  # the last: the page can be made again from the model, the model from nothing
         from qckm.cli.commands.report_command import sample_for, write_report
 

@@ -13,7 +13,7 @@ from qckm.cli import options, sketches
 from qckm.cli.arguments import COLUMNS, DURATION, Output, is_folder
 from qckm.cli.commands import send_command as sending
 from qckm.cli.console import Console
-from qckm.cli.data_to_sketch import SketchTask, cluster_for, facts_of, new_folder, sketch_data
+from qckm.cli.data_to_sketch import SketchTask, cluster_for, new_folder, sketch_data
 from qckm.common.text import format_duration
 from qckm.planning.plan import Plan
 from qckm.sketch import Sketch, SketchOperator, checkpoints, files
@@ -118,8 +118,8 @@ def command(
     done = sketch_data(task, console, every=every, snapshot=snapshot)
     number += 1
     size = _deliver(task.kept(done.sketch), name(), (send, part, outbox), console)
-    if target not in ("", "-"):
-        checkpoints.remove(checkpoints.path_of(target))
+    if task.checkpoint:
+        checkpoints.remove(task.checkpoint)
     for remark in done.remarks:
         console.warn(remark)
     sketches.remark(done.sketch, console)
@@ -129,7 +129,7 @@ def command(
     console.say(
         f"{name() if target not in ('', '-') else 'sketch'}: {words}, in {format_duration(done.seconds['sketch'])}"
     )
-    console.print_facts({"output": name(), **facts_of(done, size)})
+    console.print_facts({"output": name(), **done.facts(size)})
 
 
 Where = tuple[str | None, str | None, str | None]  # --send, --part and --outbox
