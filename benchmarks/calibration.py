@@ -19,28 +19,27 @@ _IN_A_ROW = 10  # products: conjugate gradients take up to 50, between which not
 
 
 def rows() -> Rows:
-    """Yield the ratios of one vector and of four at a time: one thread in processor time, two in time passed."""
+    """Yield the ratios of one thread in processor time, and of two in time passed."""
     rng = np.random.default_rng(0)
     points = rng.normal(size=(_POINTS, 10))
     operator = qckm.SketchOperator.draw(10, _FREQUENCIES, 3.0, random_state=0)
     matrix = measure(operator, points)
     with threadpool_limits(1):
-        for n_vectors, threads in ((1, 1), (4, 1), (1, 2), (4, 2)):
-            weights, directions = rng.random((n_vectors, _POINTS)), rng.normal(size=(n_vectors, matrix.shape[1]))
+        for threads in (1, 2):
+            weights, direction = rng.random(_POINTS), rng.normal(size=matrix.shape[1])
             with threadpool_limits(threads):  # the number of threads is asked for when contributions are made
                 made = contributions_of(operator, points)
 
-            def numpy(weights: np.ndarray = weights, directions: np.ndarray = directions) -> None:
+            def numpy(weights: np.ndarray = weights, direction: np.ndarray = direction) -> None:
                 for _ in range(_IN_A_ROW):
-                    for weight, direction in zip(weights, directions, strict=True):
-                        _through(matrix, weight, direction.astype(np.float32))
+                    _through(matrix, weights, direction.astype(np.float32))
 
-            def ours(made=made, weights=weights, directions=directions) -> None:  # type: ignore[no-untyped-def]
+            def ours(made=made, weights=weights, direction=direction) -> None:  # type: ignore[no-untyped-def]
                 for _ in range(_IN_A_ROW):
-                    made.throughs(weights, directions)
+                    made.through(weights, direction)
 
             clock = time.process_time if threads == 1 else time.perf_counter
-            words = f"{n_vectors} vector{'s' if n_vectors > 1 else ''}, {threads} thread{'s' if threads > 1 else ''}"
+            words = f"{threads} thread{'s' if threads > 1 else ''}"
             note = f"NumPy: one thread; load average {os.getloadavg()[0]:.1f} on {count_threads(-1)} cores"
             yield Row(
                 f"products of calibration, {_POINTS} × {matrix.shape[1]}, {words}",

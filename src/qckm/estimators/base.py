@@ -197,7 +197,7 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
         if isinstance(self.init, str) and self.init == "pilot":
             raise DecodeError("A sketch has no pilot rows: use init='sketch', 'auto', or centroids of your own.")
         operator = sketch.operator
-        hints = None if rows is None else hints_of(operator, with_columns(rows, None, operator.feature_names))
+        hints = None if rows is None else hints_of(sketch, with_columns(rows, None, operator.feature_names))
         self._set_columns(operator.n_features, operator.feature_names)
         self._adopt(sketch, hints, as_seed(self.random_state))
         self._decode()

@@ -6,8 +6,9 @@ from scipy.optimize import minimize
 
 import qckm
 from qckm.decoding.clouds.calibration import RIDGE, solve
-from qckm.decoding.clouds.totals import Contributions
+from qckm.decoding.clouds.totals import Contributions, Totals
 from qckm.errors import PoorFitWarning, RowsError
+from qckm.kernels.matrices import Values
 
 
 def rows(n_rows=20_000, seed=0, n=3):
@@ -24,7 +25,7 @@ def test_the_solution_is_the_minimum(rng):
     """Against a general solver, over the weights themselves."""
     matrix = rng.choice([-1.0, 1.0], size=(40, 10)).astype(np.float32)
     prior, z = rng.dirichlet(np.ones(40)), 0.4 * rng.uniform(-1, 1, size=10)
-    found = solve(Contributions.of_matrix(matrix), z, prior)
+    found = solve(Totals(Contributions((Values(matrix),)), z, n_measured=10, n_rows=1e6), prior)
 
     def cost(w):
         left = z - w @ matrix

@@ -93,5 +93,5 @@ def test_rows_that_stand_for_themselves_alone_are_not_weighed(sketch):
     assert (cloud.weights[~certain] >= 1 / sketch.count).all()
     assert cloud.weights.sum() == pytest.approx(1)
     assert (cloud.chance[certain] < 1e-20).all()
-    assert cloud.solution.matches(sketch.count)
+    assert cloud.solution.matches
     assert not np.allclose(Cloud.of_sample(sketch, replace(sample, of_all=False)).weights[certain], 1 / sketch.count)

@@ -100,10 +100,6 @@ def test_rows_drawn_have_the_moments_of_the_mixture(rng):
     np.testing.assert_allclose(np.cov(right.T), 2 * np.eye(2), atol=0.3)
 
 
-def test_some_clusters_of_a_mixture():
+def test_all_numbers_of_a_mixture_are_unknown():
     mixture = Mixture(np.arange(6.0).reshape(3, 2), np.arange(3.0), np.arange(3.0), np.zeros((3, 1, 2)), 1.0)
     assert mixture.unknowns == 6 + 3 + 3 + 6
-    some = mixture.some(np.array([0, 2]))
-    assert some.points.tolist() == [[0, 1], [4, 5]]
-    assert some.axes.shape == (2, 1, 2)
-    assert some.misfit == np.inf

@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import check_grad
 
 import qckm
-from qckm.decoding.model.sketch_model import FirstHarmonicModel
+from qckm.decoding.model.sketch_model import FirstHarmonicModel, loops
 from qckm.operator.signatures import SIGNATURES
 
 
@@ -16,17 +16,16 @@ def model_of(signature, dither, rng, n=3, scale=2.0, origin=None):
 @pytest.mark.parametrize("dither", ["paired", "single"])
 def test_gradients_are_those_of_finite_differences(signature, dither, rng):
     model = model_of(signature, dither, rng)
-    points, weights = rng.normal(size=(2, 3)), np.array([0.3, 0.6])
+    waves, points, weights = model.waves(model.z), rng.normal(size=(2, 3)), np.array([0.3, 0.6])
 
-    def value(v):
-        return model.objective(v[:6].reshape(2, 3), v[6:])[0]
+    def misfit(v):
+        return loops().misfit(waves, v[:6].reshape(2, 3), v[6:], np.zeros(2), np.zeros((2, 0, 3)))
 
     def gradient(v):
-        _, by_points, by_weights = model.objective(v[:6].reshape(2, 3), v[6:])
-        return np.concatenate([by_points.ravel(), by_weights])
+        return np.concatenate([misfit(v).by_points.ravel(), misfit(v).by_weights])
 
-    assert check_grad(value, gradient, np.concatenate([points.ravel(), weights])) < 1e-4
-    correlate = lambda part: lambda u: model.correlation(u, model.z)[part]  # noqa: E731
+    assert check_grad(lambda v: misfit(v).value, gradient, np.concatenate([points.ravel(), weights])) < 1e-4
+    correlate = lambda part: lambda u: loops().correlation(waves, u)[part]  # noqa: E731
     assert check_grad(correlate(0), correlate(1), points[0]) < 1e-5
 
 

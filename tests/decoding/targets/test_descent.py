@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import Bounds, minimize
 
 import qckm
-from qckm.decoding.model.sketch_model import FirstHarmonicModel
+from qckm.decoding.model.sketch_model import FirstHarmonicModel, loops
 from qckm.decoding.targets.clompr import fit_points, match_point
 
 
@@ -16,33 +16,35 @@ def model_of(dither, seed=0):
 @pytest.mark.parametrize("dither", ["paired", "single"])
 def test_step_1_climbs_as_high_as_scipy(dither):
     model, box = model_of(dither), (np.full(3, -5.0), np.full(3, 5.0))
+    waves = model.waves(model.z)
     for seed in range(5):
         start = np.random.default_rng(seed).uniform(*box)
-        point, cost, evaluations = match_point(model.waves(model.z), start, *box)
-        peer = minimize(lambda u: -model.correlation(u, model.z)[0], start, bounds=Bounds(*box))
-        assert cost == pytest.approx(-model.correlation(point, model.z)[0])
+        point, cost, evaluations = match_point(waves, start, *box)
+        peer = minimize(lambda u: -loops().correlation(waves, u)[0], start, bounds=Bounds(*box))
+        assert cost == pytest.approx(-loops().correlation(waves, point)[0])
         # The top of a hill, whichever it is: no slope is left but out of the box, and SciPy climbs no higher.
-        slope = model.correlation(point, model.z)[1]
+        slope = loops().correlation(waves, point)[1]
         free = (point > box[0]) & (point < box[1])
         assert np.abs(slope[free]).max(initial=0) < 1e-3 * abs(peer.fun)
         assert (np.sign(slope[~free]) == np.sign(point[~free])).all()
-        again = minimize(lambda u: -model.correlation(u, model.z)[0], point, bounds=Bounds(*box))
+        again = minimize(lambda u: -loops().correlation(waves, u)[0], point, bounds=Bounds(*box))
         assert cost == pytest.approx(again.fun, rel=1e-5)
-        assert cost < -model.correlation(start, model.z)[0]
+        assert cost < -loops().correlation(waves, start)[0]
         assert evaluations < 200
 
 
 @pytest.mark.parametrize("dither", ["paired", "single"])
 def test_step_5_descends_as_low_as_scipy(dither):
     model = model_of(dither)
+    waves = model.waves(model.z)
     start = np.array([-1.5, -1.6, -1.2, 1.4, 1.9, 1.2, 0.4, 0.4])
     low, high = np.append(np.full(6, -5.0), [0, 0]), np.append(np.full(6, 5.0), [np.inf, np.inf])
 
     def objective(x):
-        value, by_points, by_weights = model.objective(x[:6].reshape(2, 3), x[6:])
-        return value, np.concatenate([by_points.ravel(), by_weights])
+        found = loops().misfit(waves, x[:6].reshape(2, 3), x[6:], np.zeros(2), np.zeros((2, 0, 3)))
+        return found.value, np.concatenate([found.by_points.ravel(), found.by_weights])
 
-    found, value, _ = fit_points(model.waves(model.z), 2, start, low, high)
+    found, value, _ = fit_points(waves, 2, start, low, high)
     peer = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=Bounds(low, high))
     assert value == pytest.approx(objective(found)[0])
     assert value == pytest.approx(peer.fun, rel=1e-5)

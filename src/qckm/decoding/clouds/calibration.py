@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.decoding.clouds.totals import Contributions, totals_of
-from qckm.decoding.task import count_rows
+from qckm.decoding.clouds.totals import Contributions, Totals, totals_of
 from qckm.errors import PoorFitWarning, RowsError, warn
 from qckm.kernels.threads import one_thread
 from qckm.sketch import Sketch, SketchOperator
@@ -103,14 +102,8 @@ def calibrate(sketch: Sketch, rows: npt.ArrayLike, sample_weight: npt.ArrayLike 
         raise RowsError("Expected some sample_weight > 0, got zeros only.")
     totals = totals_of(sketch, sample, prior / prior.sum())
     with one_thread():
-        found = solve(
-            totals.contributions,
-            totals.values,
-            prior / prior.sum(),
-            added=sketch.noise_variance,
-            n_measured=totals.n_measured,
-        )
-    calibration = found.on(sketch)
+        found = solve(totals, prior / prior.sum())
+    calibration = Calibration(found.weights * sketch.count, found.effective_size, found.residual, found.expected)
     if not calibration.matched:
         missed = calibration.residual / calibration.expected
         warn(
@@ -139,8 +132,9 @@ class Solution:
     left: Floats
     variance: float
     size_before: float  # of the sample as it was
-    ridge: float = RIDGE  # ρ, at which they were found
-    added: float = 0.0  # what the noise of a private sketch adds, squared, over all measurements
+    ridge: float  # ρ, at which they were found
+    n_rows: float  # of the sketch
+    added: float  # what the noise of a private sketch adds, squared, over all measurements
 
     @property
     def effective_size(self) -> float:
@@ -152,89 +146,58 @@ class Solution:
         """What is left of the sketch, squared."""
         return float(self.left @ self.left)
 
-    def noise(self, count: float) -> float:
-        """Return what the sketch of `count` rows is off its expectation, squared, on average."""
-        return self.variance / count + self.added
+    @property
+    def noise(self) -> float:
+        """What the sketch is off its expectation, squared, on average."""
+        return self.variance / self.n_rows + self.added
 
-    def expected(self, count: float) -> float:
-        """Return what as many rows drawn at random would leave, on average, of the sketch of `count` rows."""
-        return self.variance / self.size_before + self.noise(count)
+    @property
+    def expected(self) -> float:
+        """What as many rows drawn at random would leave of the sketch, on average."""
+        return self.variance / self.size_before + self.noise
 
-    def matches(self, count: float) -> bool:
-        """Return whether the points reproduce the sketch of `count` rows at least as well as rows drawn at random."""
-        return self.residual <= self.expected(count)
-
-    def on(self, sketch: Sketch) -> Calibration:
-        """Return the weights as shares of the rows of a sketch."""
-        return Calibration(
-            weights=self.weights * sketch.count,
-            effective_size=self.effective_size,
-            residual=self.residual,
-            expected=self.expected(count_rows(sketch)),
-        )
+    @property
+    def matches(self) -> bool:
+        """Whether the points reproduce the sketch at least as well as rows drawn at random."""
+        return self.residual <= self.expected
 
 
-def solve(
-    contributions: Contributions,
-    z: Floats,
-    prior: Floats,
-    tolerance: float | None = None,
-    added: float = 0.0,
-    n_measured: int | None = None,
-) -> Solution:
-    """Return the weights for points of these contributions that reproduce z, near a prior of sum 1.
+def solve(totals: Totals, prior: Floats, tolerance: float | None = None) -> Solution:
+    """Return the weights with which points have these totals, near a prior of sum 1.
 
-    Noise of a private sketch, of variance `added` in each measurement, is not to be reproduced. Were the points drawn
-    from all rows, P of them, their own sketch would be off by Cov/P, and the best linear estimate of the weights has
-    the ridge P·added. Points that were not may be further off: the ridge is lowered until they reproduce the sketch
-    within its noise.
-
-    Of the totals, the first `n_measured` are measurements, by which a solution is judged.
+    Noise of a private sketch is not to be reproduced. Were the points drawn from all rows, P of them, their own sketch
+    would be off by Cov/P, and the best linear estimate of the weights has the ridge P·added. Points that were not may
+    be further off: the ridge is lowered until they reproduce the sketch within its noise.
     """
-    n_measured = z.size if n_measured is None else n_measured
-    ridge = max(RIDGE, added / float(prior @ prior))
+    ridge = max(RIDGE, totals.added / float(prior @ prior))
     while True:
-        found = _solve(contributions, z, prior, ridge, _TOLERANCE if tolerance is None else tolerance, n_measured)
-        if ridge <= RIDGE or found.residual <= added * n_measured:
-            return replace(found, added=added * n_measured)
+        found = _solve(totals, prior, ridge, _TOLERANCE if tolerance is None else tolerance)
+        if ridge <= RIDGE or found.residual <= found.added:
+            return found
         ridge = max(RIDGE, ridge / _LOWERED)
 
 
-def solve_for_others(
-    contributions: Contributions,
-    z: Floats,
-    themselves: Floats,
-    prior: Floats,
-    added: float,
-    n_measured: int,
-) -> Solution:
+def solve_for_others(totals: Totals, themselves: Floats, prior: Floats) -> Solution:
     """Return weights as `solve` does that are what points stand for themselves, and more."""
     others = prior - themselves
     share = float(others.sum())
-    rest = (z - contributions.mean(themselves)) / share
-    found = solve(contributions, rest, others / share, None, added / share**2, n_measured)
+    rest = (totals.values - totals.contributions.mean(themselves)) / share
+    found = solve(totals._replace(values=rest, added=totals.added / share**2), others / share)
     weights, left = themselves + share * found.weights, share * found.left
-    measured = z[:n_measured] - left
-    variance = float(weights @ contributions.squares(n_measured) - measured @ measured)
+    measured = totals.values[: totals.n_measured] - left
     return replace(
         found,
         weights=weights,
         left=left,
-        variance=variance,
+        variance=float(weights @ totals.contributions.squares(totals.n_measured) - measured @ measured),
         size_before=float(1 / (prior @ prior)),
-        added=added * n_measured,
+        added=totals.added * totals.n_measured,
     )
 
 
-def _solve(
-    contributions: Contributions,
-    z: Floats,
-    prior: Floats,
-    ridge: float,
-    tolerance: float,
-    n_measured: int,
-) -> Solution:
+def _solve(totals: Totals, prior: Floats, ridge: float, tolerance: float) -> Solution:
     """Return the weights at one ridge."""
+    contributions, z, n_measured = totals.contributions, totals.values, totals.n_measured
     with np.errstate(divide="ignore"):
         start = np.log(prior)
     multipliers, tilt = np.zeros(z.size), np.zeros(len(prior))
@@ -263,7 +226,8 @@ def _solve(
         multipliers, tilt, weights, value = new, tilt + length * along, tried, float(new_value)
     measured = mean[:n_measured]
     variance = float(weights @ contributions.squares(n_measured) - measured @ measured)
-    return Solution(weights, z[:n_measured] - measured, variance, float(1 / (prior @ prior)), ridge)
+    left, size_before, added = z[:n_measured] - measured, float(1 / (prior @ prior)), totals.added * n_measured
+    return Solution(weights, left, variance, size_before, ridge, totals.n_rows, added)
 
 
 def _newton_direction(

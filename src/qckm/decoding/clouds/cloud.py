@@ -25,7 +25,7 @@ import numpy.typing as npt
 from qckm.clustering.centroids import kmeans, nearest
 from qckm.common.arrays import Floats
 from qckm.decoding.clouds.calibration import Solution, solve, solve_for_others
-from qckm.decoding.clouds.totals import totals_of
+from qckm.decoding.clouds.totals import Totals, totals_of
 from qckm.decoding.task import Task, count_rows
 from qckm.decoding.watching import asked_to_stop, tell
 from qckm.planning.pilot import Pilot
@@ -73,10 +73,8 @@ class Cloud:
         cls, sketch: Sketch, points: Floats, prior: Floats | None = None, tolerance: float | None = None
     ) -> Cloud:
         """Give points weights that reproduce a sketch, near those of a prior."""
-        which = _looked_at(sketch, len(points))
         shares = np.full(len(points), 1 / len(points)) if prior is None else prior / prior.sum()
-        known = totals_of(sketch, points, shares, which)
-        found = solve(known.contributions, known.values, shares, tolerance, sketch.noise_variance, known.n_measured)
+        found = solve(_totals_of(sketch, points, shares), shares, tolerance)
         return cls(sketch, points, shares, found, _surprise(found, shares))
 
     @classmethod
@@ -91,17 +89,14 @@ class Cloud:
             return cls.calibrated(sketch, rows, sample.weights)
         themselves = np.full(len(rows), 1 / count)
         shares = themselves + (1 - len(rows) / count) / others.sum() * others
-        known = totals_of(sketch, rows, shares, _looked_at(sketch, len(rows)))
-        found = solve_for_others(
-            known.contributions, known.values, themselves, shares, sketch.noise_variance, known.n_measured
-        )
+        found = solve_for_others(_totals_of(sketch, rows, shares), themselves, shares)
         return cls(sketch, rows, shares, found, _surprise(found, shares))
 
     @classmethod
     def of_rows(cls, sketch: Sketch, sample: Pilot | None) -> Cloud | None:
         """Give rows weights that reproduce a sketch; return None where there are none, or they cannot."""
         cloud = None if sample is None or not len(sample.rows) else cls.of_sample(sketch, sample)
-        return cloud if cloud is not None and cloud.matches else None
+        return cloud if cloud is not None and cloud.solution.matches else None
 
     @classmethod
     def raked(
@@ -115,8 +110,7 @@ class Cloud:
         for _ in range(_ROUNDS - 1):
             cloud = cls.calibrated(sketch, points, tolerance=_ROUGH)
             begun = cloud.surprise if begun is None else begun
-            done = cloud.solution.residual <= cloud.solution.noise(count_rows(sketch))
-            if done or asked_to_stop("weighing points", 0):
+            if cloud.solution.residual <= cloud.solution.noise or asked_to_stop("weighing points", 0):
                 break
             drawn = points[rng.choice(len(points), size=len(points), p=cloud.weights)]
             points = np.clip(drawn + _STEP * length * rng.standard_normal(points.shape), lower, upper)
@@ -144,11 +138,6 @@ class Cloud:
         return replace(self, solution=replace(self.solution, weights=self.prior))
 
     @property
-    def matches(self) -> bool:
-        """Whether the points reproduce the sketch at least as well as rows drawn at random."""
-        return self.solution.matches(count_rows(self.sketch))
-
-    @property
     def weights(self) -> Floats:
         """Shares of all rows, (P,), of sum 1."""
         return self.solution.weights
@@ -156,7 +145,7 @@ class Cloud:
     @property
     def open(self) -> Floats:
         """Which share of each point (P,) is open to chance: a row that stands for W was drawn with a chance of 1/W."""
-        found: Floats = 1 - 1 / np.maximum(self.prior * count_rows(self.sketch), 1)
+        found: Floats = 1 - 1 / np.maximum(self.prior * self.solution.n_rows, 1)
         return found
 
     @property
@@ -204,11 +193,12 @@ def _surprise(found: Solution, prior: Floats) -> float:
     return float(divergence + found.residual / (2 * found.ridge))
 
 
-def _looked_at(sketch: Sketch, n_points: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """Return which frequencies to calibrate by: all, or as many at even distances, octaves alike, as memory allows."""
-    m, a_frequency = sketch.operator.n_frequencies, n_points * (2 if sketch.operator.paired else 1)
+def _totals_of(sketch: Sketch, points: Floats, shares: Floats) -> Totals:
+    """Return the totals at all frequencies, or at as many at even distances, octaves alike, as memory allows."""
+    m, a_frequency = sketch.operator.n_frequencies, len(points) * (2 if sketch.operator.paired else 1)
     most = max(1, _MOST_CONTRIBUTIONS // a_frequency)
-    return np.arange(m) if m <= most else np.linspace(0, m - 1, most).astype(np.intp)
+    which = np.arange(m) if m <= most else np.linspace(0, m - 1, most).astype(np.intp)
+    return totals_of(sketch, points, shares, which)
 
 
 def clouds_of(task: Task, fitted: Fitted, rng: np.random.Generator) -> list[Cloud]:
@@ -251,7 +241,6 @@ def _dealt(densities: Sequence[Mixture], count: int) -> list[list[Mixture]]:
 def _anywhere(task: Task, model: SketchModel, count: float, rng: np.random.Generator) -> Floats:
     """Draw points around the middle of the data, at distances from their deviation to the ends of the box."""
     lower, upper = model.to_points(task.lower), model.to_points(task.upper)
-    reach = np.maximum(upper - model.mean, model.mean - lower)
-    furthest = np.max(reach[model.deviation > 0] / model.deviation[model.deviation > 0], initial=1.0)
+    furthest = model.furthest(lower, upper)
     drawn = rng.standard_normal((int(count), model.mean.size)) * furthest ** rng.random((int(count), 1))
     return np.clip(model.to_centers(model.mean + model.deviation * drawn), task.lower, task.upper)

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats, Int16s, Int64s
-from qckm.decoding.task import require_memory
+from qckm.decoding.task import count_rows, require_memory
 from qckm.kernels import reference
 from qckm.kernels.matrices import Signs, Values, pack_signs
 from qckm.sketch import Sketch, SketchOperator
@@ -44,17 +44,9 @@ _MISSED = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """What each of P rows contributes to each of M totals, (P, M): signs and numbers, side by side.
-
-    Weights of points and directions may be several at once, (L, P) and (L, M): clouds of the same points.
-    """
+    """What each of P rows contributes to each of M totals, (P, M): signs and numbers, side by side."""
 
     parts: tuple[Signs | Values, ...]
-
-    @classmethod
-    def of_matrix(cls, matrix: Singles) -> Contributions:
-        """Return what is given as a matrix (P, M)."""
-        return cls((Values(matrix),))
 
     def squares(self, count: int) -> Floats:
         """Return ‖f(x_i)‖², (P,), over the first so many columns."""
@@ -66,26 +58,15 @@ class Contributions:
 
     def mean(self, weights: Floats) -> Floats:
         """Return Σ w_i f(x_i), (M,)."""
-        mean: Floats = self.means(weights[np.newaxis])[0]
-        return mean
-
-    def means(self, weights: Floats) -> Floats:
-        """Return Σ w_i f(x_i) for each of several weights (L, P): (L, M)."""
-        return np.concatenate([part.times_rows(weights) for part in self.parts], axis=1)
+        return np.concatenate([part.times_rows(weights[np.newaxis])[0] for part in self.parts])
 
     def through(self, weights: Floats, direction: Floats) -> tuple[Floats, Floats]:
         """Return Σ w_i f(x_i) (f(x_i)·direction), (M,), and f(x_i)·direction, (P,)."""
-        means, along = self.throughs(weights[np.newaxis], direction[np.newaxis])
-        return means[0], along[0]
-
-    def throughs(self, weights: Floats, directions: Floats) -> tuple[Floats, Floats]:
-        """Return as `through` does for each of several weights (L, P) and directions (L, M): (L, M), and (L, P)."""
         cuts = np.cumsum([part.shape[1] for part in self.parts])[:-1]
-        own = np.split(directions, cuts, axis=1)
-        along = np.zeros(weights.shape)
-        for part, vectors in zip(self.parts, own, strict=True):
-            along += part.times(vectors)
-        return self.means(weights * along), along
+        along = np.zeros(weights.size)
+        for part, own in zip(self.parts, np.split(direction, cuts), strict=True):
+            along += part.times(own[np.newaxis])[0]
+        return self.mean(weights * along), along
 
 
 def contributions_of(
@@ -147,11 +128,13 @@ def _looked_up(operator: SketchOperator, rows: Floats, which: Int64s | None) -> 
 
 
 class Totals(NamedTuple):
-    """What points contribute to totals (P, T), what these are (T,), and how many are measurements: the first."""
+    """What points contribute to what is known of all rows, and how well that is known."""
 
-    contributions: Contributions
-    values: Floats
-    n_measured: int
+    contributions: Contributions  # (P, T)
+    values: Floats  # (T,)
+    n_measured: int  # how many are measurements: the first, by which weights are judged
+    n_rows: float  # of the sketch, as far as it is known
+    added: float = 0.0  # the variance of a private sketch's noise in each measurement
 
 
 def totals_of(sketch: Sketch, points: Floats, shares: Floats, which: npt.NDArray[np.intp] | None = None) -> Totals:
@@ -159,15 +142,16 @@ def totals_of(sketch: Sketch, points: Floats, shares: Floats, which: npt.NDArray
 
     `shares` (P,), of sum 1, are what the points weigh before anything is known.
     """
-    measured, columns = values_at(sketch, which), column_totals(sketch, points, shares)
-    contributions = contributions_of(sketch.operator, points, which, columns)
-    return Totals(contributions, np.concatenate([measured, np.zeros(columns.shape[1])]), len(measured))
-
-
-def values_at(sketch: Sketch, which: npt.NDArray[np.intp] | None = None) -> Floats:
-    """Return the values of a sketch at some of the frequencies, or at all."""
-    values = sketch.values()
-    return values if which is None else values.reshape(-1, sketch.operator.n_frequencies)[:, which].ravel()
+    measured, columns = sketch.values(), column_totals(sketch, points, shares)
+    if which is not None:
+        measured = measured.reshape(-1, sketch.operator.n_frequencies)[:, which].ravel()
+    return Totals(
+        contributions_of(sketch.operator, points, which, columns),
+        np.concatenate([measured, np.zeros(columns.shape[1])]),
+        len(measured),
+        count_rows(sketch),
+        sketch.noise_variance,
+    )
 
 
 def column_totals(sketch: Sketch, points: Floats, shares: Floats) -> Singles:

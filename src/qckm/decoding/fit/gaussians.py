@@ -196,7 +196,7 @@ def judge(problem: Problem, fit: Fit, rng: np.random.Generator) -> Verdict:
     The noise of a private sketch is of one variance in every measurement, and comes on top of that of the rows.
     """
     measured, gaussians = problem.measured, fit.gaussians
-    slight = max(_LEFT_OUT * measured.energy(), _LEAST * measured.z.size)
+    slight = max(_LEFT_OUT * measured.energy, _LEAST * measured.z.size)
     if 8 * (problem.unknowns + 1) * measured.z.size > _MOST_DERIVATIVES:
         return Verdict(fit.misfit, slight)
     rows = measured.to_centers(draw(problem, gaussians, _ROWS, rng))

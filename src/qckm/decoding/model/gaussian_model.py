@@ -85,8 +85,9 @@ class Measured(Coordinates):
         """The columns of the data, n."""
         return len(self.frequencies)
 
+    @property
     def energy(self) -> float:
-        """Return ‖z‖²."""
+        """‖z‖²."""
         return float((self.z**2).sum())
 
     def atoms(self, means: Floats, blurs: Floats) -> Atoms:

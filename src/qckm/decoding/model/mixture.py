@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.decoding.model.loops import Rules, Waves
@@ -48,10 +47,6 @@ class Mixture(NamedTuple):
     def unknowns(self) -> int:
         """The numbers that were fitted."""
         return self.points.size + self.weights.size + self.widths.size + self.axes.size
-
-    def some(self, which: npt.NDArray[np.intp]) -> Mixture:
-        """Return some of the clusters, as they are."""
-        return Mixture(self.points[which], self.weights[which], self.widths[which], self.axes[which], np.inf)
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
         """Draw points (count, n) from the mixture."""

@@ -17,7 +17,7 @@ import numpy as np
 from qckm.common.arrays import Floats
 from qckm.decoding.model import c_loops, numpy_loops
 from qckm.decoding.model.loops import MORE_HARMONICS, N_HARMONICS, Loops, Waves
-from qckm.decoding.task import count_rows, require_room
+from qckm.decoding.task import count_rows
 from qckm.kernels import library
 from qckm.operator.signatures import Signature
 from qckm.sketch import Sketch, SketchOperator
@@ -78,7 +78,6 @@ class SketchModel(Coordinates):
         With more harmonics than usual it is slower, and true for lower frequencies or narrower clusters.
         """
         operator = sketch.operator
-        require_room(operator.n_features, operator.n_frequencies)
         omega = operator.frequencies
         spread_of_one = float(1 / np.sqrt(((omega * operator.units[:, np.newaxis]) ** 2).sum(axis=0).mean()))
         length = operator.units * spread_of_one
@@ -128,19 +127,16 @@ class SketchModel(Coordinates):
             values[:, half, : self.n_frequencies] = self.signature(phases + half * np.pi / 2)
         return values.reshape(len(points), -1)
 
+    @property
     def energy(self) -> float:
-        """Return ‖z‖², without what the noise of a private sketch adds to it."""
+        """‖z‖², without what the noise of a private sketch adds to it."""
         return float((self.waves.z[:, : self.n_frequencies] ** 2).sum()) - self.added * self.n_measurements
 
     def furthest(self, lower: Floats, upper: Floats) -> float:
-        """Return how many deviations some rows of a box are from the mean; 1 where Gaussian rows would be as far.
-
-        The largest of N Gaussian numbers is about √(2 ln N) deviations from their mean.
-        """
+        """Return how many deviations the ends of a box are from the mean, at most; 1 or more."""
         seen = self.deviation > 0
         reach = np.maximum(upper - self.mean, self.mean - lower)[seen] / self.deviation[seen]
-        furthest = float(reach.max(initial=1.0))
-        return furthest if furthest**2 > 2 * np.log(max(self.count, 2)) else 1.0
+        return float(reach.max(initial=1.0))
 
     def unseen(self, width: float) -> float:
         """Return which share of their energy round clusters of a width have in harmonics that the model leaves out."""
@@ -152,10 +148,6 @@ class SketchModel(Coordinates):
         damping = np.exp(-2 * np.multiply.outer(blurs, orders**2)).mean(axis=0)
         energies = np.abs(self.signature.harmonics[orders]) ** 2 * damping
         return float(energies[seen:].sum() / energies.sum())
-
-    def objective(self, residual: Floats) -> float:
-        """Return the squared norm of a residual (2, m), over what was measured."""
-        return float((residual[:, : self.n_frequencies] ** 2).sum())
 
 
 def _harmonics(operator: SketchOperator, wanted: int | None) -> tuple[Floats, int]:
@@ -210,7 +202,6 @@ class FirstHarmonicModel(Coordinates):
         """Return the model of a sketch."""
         operator = sketch.operator
         signature = operator.signature
-        require_room(operator.n_features, operator.n_frequencies)
         omega = operator.frequencies
         length = length_of(operator, omega)
         return cls(
@@ -232,22 +223,10 @@ class FirstHarmonicModel(Coordinates):
 
     def atoms(self, points: Floats) -> Floats:
         """Return the atoms (K, M) of points (K, n)."""
-        both = loops().atoms(self.waves(self.z), points, *_no_widths(points))
+        no_widths, no_axes = np.zeros(len(points)), np.zeros((len(points), 0, points.shape[1]))
+        both = loops().atoms(self.waves(self.z), points, no_widths, no_axes)
         return both.reshape(len(points), -1) if self.paired else both[:, 0]
 
     def residual(self, points: Floats, weights: Floats) -> Floats:
         """Return z − Σ_k α_k a(c_k), (M,)."""
         return self.z - weights @ self.atoms(points)
-
-    def correlation(self, point: Floats, residual: Floats) -> tuple[float, Floats]:
-        """Return ⟨a(c) / ‖a(c)‖, r⟩ of one point (n,) and its gradient (step 1)."""
-        return loops().correlation(self.waves(residual), point)
-
-    def objective(self, points: Floats, weights: Floats) -> tuple[float, Floats, Floats]:
-        """Return ‖z − Σ_k α_k a(c_k)‖² and its gradients by the points (K, n) and the weights (K,) (step 5)."""
-        found = loops().misfit(self.waves(self.z), points, weights, *_no_widths(points))
-        return found.value, found.by_points, found.by_weights
-
-
-def _no_widths(points: Floats) -> tuple[Floats, Floats]:
-    return np.zeros(len(points)), np.zeros((len(points), 0, points.shape[1]))

@@ -41,11 +41,6 @@ _ALIKE = 1.0
 LEVEL = 0.03
 
 
-def has_enough(n_measurements: int, unknowns: int) -> bool:
-    """Return whether there are measurements to tell what clusters leave unexplained from noise or another density."""
-    return n_measurements >= ENOUGH_MEASUREMENTS * unknowns
-
-
 class Attempt(NamedTuple):
     """K clusters of one width, and the same with widths and perhaps axes of their own."""
 
@@ -59,12 +54,12 @@ def search_from_scratch(search: Search, model: SketchModel, n_clusters: int, n_a
     """Return the best of some searches; one that explains the sketch is the last."""
     best: Attempt | None = None
     goal, reached = 0.0, 0
-    enough = has_enough(search.n_measurements, search.unknowns(n_clusters))
+    unknowns = n_clusters * (search.mean.size + 1) + 1
+    enough = search.n_measurements >= ENOUGH_MEASUREMENTS * unknowns
     often = OFTEN * n_init if enough else np.inf
     effort = EFFORT * n_init * (1 if enough else LONGER)
     while best is None or not (best.explained or search.work > effort or reached >= often):
-        grown = search.grow(search.alone("shared"), 2 * n_clusters)
-        found = search.fit(search.prune(grown, n_clusters), LONG)
+        found = search.once(n_clusters, LONG)
         goal = goal or expected_misfit(model, found, True, search.rng).goal
         found = search.swap(found, goal)
         found = search.fit(found, LONG)
@@ -158,12 +153,12 @@ def _without_noise(search: Search, model: SketchModel, mixture: Mixture) -> Mixt
     (K, n), costs = mixture.points.shape, search.missed(mixture)
     least = int(costs.argmin())
     if worthless(model, mixture, costs, LEVEL)[least]:
-        return search.fit(search.weigh(*mixture.some(np.delete(np.arange(K), least)).shape), LONG)
+        return search.fit(search.some(mixture, np.delete(np.arange(K), least)), LONG)
     squares = ((mixture.points[:, np.newaxis] - mixture.points) ** 2).sum(axis=2)
     squares[np.diag_indices(K)] = np.inf
     pair = np.array(np.unravel_index(squares.argmin(), squares.shape))
     lighter = pair[mixture.weights[pair].argmin()]
-    merged = search.fit(search.weigh(*mixture.some(np.delete(np.arange(K), lighter)).shape), LONG)
+    merged = search.fit(search.some(mixture, np.delete(np.arange(K), lighter)), LONG)
     price = 2 * (n + 1) * model.noise / model.n_measurements
     return merged if merged.misfit <= mixture.misfit + price else None
 

@@ -88,7 +88,7 @@ def expected_misfit(model: SketchModel, mixture: Mixture, shared_width: bool, rn
 
 def _slight(model: SketchModel) -> float:
     """Return a misfit that is too little to care."""
-    return max(LEFT_OUT * model.energy(), _LEAST * model.n_measurements)
+    return max(LEFT_OUT * model.energy, _LEAST * model.n_measurements)
 
 
 def too_many(model: SketchModel, mixture: Mixture) -> bool:
@@ -152,7 +152,7 @@ def worthless(model: SketchModel, mixture: Mixture, missed: Floats, level: float
 
 def leaves_out_much(model: SketchModel, width: float) -> bool:
     """Return whether harmonics that a model leaves out are more than too little to care, of clusters of a width."""
-    return model.unseen(width) * model.energy() > _slight(model)
+    return model.unseen(width) * model.energy > _slight(model)
 
 
 def column_gap(model: SketchModel, mixture: Mixture, shared_width: bool, rng: np.random.Generator) -> float:

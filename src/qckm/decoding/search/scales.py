@@ -114,7 +114,10 @@ def begin_search(task: Task, sketch: Sketch, rng: np.random.Generator) -> tuple[
     """
     model = SketchModel.of(sketch, task.spread)
     problem = Problem(model.waves, model.to_points(task.lower), model.to_points(task.upper))
-    furthest = 1.0 if sketch.private else model.furthest(problem.lower, problem.upper)
+    furthest = model.furthest(problem.lower, problem.upper)
+    # The largest of N Gaussian numbers is about √(2 ln N) deviations from their mean.
+    if sketch.private or furthest**2 <= 2 * np.log(max(model.count, 2)):
+        furthest = 1.0
     patience = PATIENCE * task.n_init
     return model, Search(problem, model.n_measurements, model.mean, model.deviation, rng, patience, furthest)
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from threading import Event
 
 import numpy as np
+import numpy.typing as npt
 
 from qckm.common.arrays import Floats
 from qckm.decoding.model.mixture import Mixture, Problem, Widths, non_negative_weights
@@ -73,19 +74,15 @@ class Search:
         self.fine = float(1 / np.median(squares[squares > 0]))
         self.coarse = self.problem.widest / 4**2
 
-    def unknowns(self, n_clusters: int) -> int:
-        """Return how many numbers K clusters of one width are."""
-        return n_clusters * (self.mean.size + 1) + 1
-
     def alone(self, widths: Widths) -> Mixture:
         """Return one cluster, from where the data are: no two searches begin alike."""
         width = float((self.deviation**2).mean()) if widths == "own" else self.fine
         return self.fit(self.weigh(*self.round(self.draw_starts(1), width)), BRIEF, widths)
 
-    def once(self, n_clusters: int) -> Mixture:
-        """Search once for K clusters of one width: grow beyond them, and prune."""
+    def once(self, n_clusters: int, iterations: int = ONCE) -> Mixture:
+        """Search once for K clusters of one width: grow beyond them, prune, and fit what is left."""
         grown = self.grow(self.alone("shared"), 2 * n_clusters)
-        return self.fit(self.prune(grown, n_clusters), ONCE)
+        return self.fit(self.prune(grown, n_clusters), iterations)
 
     def begin(self, points: Floats, width: float | None = None) -> Mixture:
         """Return round clusters that were fitted from points (K, n) on, of some width."""
@@ -135,7 +132,7 @@ class Search:
             if not surplus:
                 break
             kept = np.sort(np.argsort(costs, kind="stable")[min(surplus, _some(len(costs))) :])
-            mixture = self.fit(self.weigh(*mixture.some(kept).shape), BRIEF, widths, evenness)
+            mixture = self.fit(self.some(mixture, kept), BRIEF, widths, evenness)
         return mixture
 
     def swap(self, mixture: Mixture, goal: float) -> Mixture:
@@ -168,6 +165,10 @@ class Search:
         matrix = loops().atoms(self.problem.waves, points, widths, axes).reshape(len(points), -1)
         weights, misfit = non_negative_weights(matrix, self.problem.waves.z.ravel())
         return Mixture(points, weights, widths, axes, misfit)
+
+    def some(self, mixture: Mixture, which: npt.NDArray[np.intp]) -> Mixture:
+        """Return some of the clusters, with the best weights of these."""
+        return self.weigh(*(part[which] for part in mixture.shape))
 
     def missed(self, mixture: Mixture) -> Floats:
         """Return by how much the misfit would grow without each cluster, the other weights adapting (of any sign)."""

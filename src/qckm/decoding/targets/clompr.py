@@ -9,7 +9,7 @@ any, the correlation is noise, and its nearest peak is one of noise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from qckm.decoding.model.loops import Descent, Rules, Waves
 from qckm.decoding.model.mixture import non_negative_weights
 from qckm.decoding.model.sketch_model import FirstHarmonicModel, loops
 from qckm.decoding.search.scales import choose_octave, part_of
-from qckm.decoding.targets.clustering import Clustering, heaviest_first, share_explained
+from qckm.decoding.targets.clustering import Clustering
 from qckm.decoding.task import Task
 from qckm.decoding.verdict.remarks import remarks_on
 
@@ -50,17 +50,18 @@ def decode_by_clompr(task: Task) -> Clustering:
         for number, rng in enumerate(spawn(task.random_state, task.n_init))
     ]
     best = min(replicates, key=lambda support: support.objective)
-    centers, shares, spreads = heaviest_first(model.to_centers(best.points), best.weights, np.zeros(task.n_clusters))
-    return Clustering(
-        centers,
-        shares,
-        spreads,
+    found = Clustering.of(
+        task.sketch,
+        model.to_centers(best.points),
+        best.weights,
+        np.zeros(task.n_clusters),
+        left=best.objective,
+        energy=float(model.z @ model.z),
         objective=best.objective,
-        explained=share_explained(best.objective, float(model.z @ model.z)),
         n_iter=sum(support.n_evaluations for support in replicates),
         octave=octave,
-        remarks=remarks_on(task.sketch, centers, shares),
     )
+    return replace(found, remarks=remarks_on(task.sketch, found.centers, found.weights))
 
 
 def clompr(

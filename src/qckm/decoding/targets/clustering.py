@@ -12,6 +12,7 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats
 from qckm.common.text import excess_in_words, facts_as_html
 from qckm.models import Model
+from qckm.sketch import Sketch
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,26 @@ class Clustering:
     units: Floats | None = None
     feature_names: tuple[str, ...] | None = None
 
+    @classmethod
+    def of(
+        cls, sketch: Sketch, centers: Floats, weights: Floats, spreads: Floats, left: float, energy: float, **found: Any
+    ) -> Clustering:
+        """Return centroids of any weights, which only now sum to 1: the choice of a replicate is that of the fit.
+
+        `left` is the squared norm of what Gaussians or points at the centroids leave of a sketch's `energy`.
+        """
+        order = np.argsort(-weights, kind="stable")
+        share = weights.sum()
+        return cls(
+            centers[order],
+            weights[order] / share if share > 0 else np.full(len(weights), 1 / len(weights)),
+            spreads[order],
+            explained=1 - left / energy if energy > 0 else 0.0,
+            units=sketch.operator.units,
+            feature_names=sketch.operator.feature_names,
+            **found,
+        )
+
     def to_model(self, facts: dict[str, Any] | None = None) -> Model:
         """Return the centroids as a `qckm.Model`, with facts that JSON can hold: what `qckm.load_model` reads back."""
         units = np.ones(self.centers.shape[1]) if self.units is None else self.units
@@ -110,16 +131,3 @@ class Clustering:
         if self.remarks:
             facts["remarks"] = " ".join(self.remarks)
         return facts_as_html("Clustering", facts)
-
-
-def heaviest_first(centers: Floats, weights: Floats, spreads: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return centroids by their weights, which only now sum to 1: the choice of a replicate is that of the fit."""
-    order = np.argsort(-weights, kind="stable")
-    share = weights.sum()
-    shares = weights[order] / share if share > 0 else np.full(len(weights), 1 / len(weights))
-    return centers[order], shares, spreads[order]
-
-
-def share_explained(misfit: float, energy: float) -> float:
-    """Return which share of a sketch's energy is explained by what leaves this misfit."""
-    return 1 - misfit / energy if energy > 0 else 0.0

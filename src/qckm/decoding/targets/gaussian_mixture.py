@@ -131,7 +131,7 @@ def _of_rows(problem: Problem, kind: str, cloud: Cloud, n_init: int, rng: np.ran
     lost = _lost_by_halves(points, weights, best, kind, rng) * max(0.0, 1 - len(points) / problem.measured.count)
     start = as_gaussians(problem, best)
     misfit = float((problem.residual(start)[0] ** 2).sum())
-    if lost > 4 * _NOTHING_TO_ADD and misfit <= cloud.solution.expected(problem.measured.count):
+    if lost > 4 * _NOTHING_TO_ADD and misfit <= cloud.solution.expected:
         fit = problem.fit(start)
         other = _mixture(problem, fit)
         ahead = float(weights @ likelihoods(points, other)) - best.likelihood + lost / 2
@@ -167,7 +167,7 @@ def _of_sketch(
     best = min(fits, key=lambda fit: fit.misfit)
     measured, found = problem.measured, _mixture(problem, best)
     best = best._replace(n_evaluations=sum(fit.n_evaluations for fit in fits))
-    audible = measured.energy() > _AUDIBLE * measured.sketch.sampling_noise() * measured.sketch.count / measured.count
+    audible = measured.energy > _AUDIBLE * measured.sketch.sampling_noise() * measured.sketch.count / measured.count
     points = measured.to_centers(draw(problem, best.gaussians, _POINTS, rng))
     cloud = Cloud.calibrated(measured.sketch, np.clip(points, *measured.sketch.coded_bounds))
     better = refined(cloud.points, cloud.weights, found, kind)
@@ -175,7 +175,7 @@ def _of_sketch(
     lost = max(lost - problem.unknowns / (2 * _POINTS), 0.0) + _lost_by_chance(problem, best, points, rng) / 2
     if measured.sketch.private:
         lost += _lost_by_noise(problem, kind, best, points, rng)
-    known = audible and (explained or cloud.matches)
+    known = audible and (explained or cloud.solution.matches)
     return _found(problem, kind, found, best, lost, 2 * lost if known else float("inf"))
 
 
@@ -222,7 +222,7 @@ def _found(problem: Problem, kind: str, mixture: Mixture, fit: Fit, excess: floa
     if kind != "full":
         covariances = np.diagonal(covariances, axis1=1, axis2=2)
         covariances = covariances.mean(axis=1) if kind == "spherical" else covariances.copy()
-    energy = problem.measured.energy()
+    energy = problem.measured.energy
     return FittedMixture(
         weights=mixture.weights[order],
         means=mixture.means[order],

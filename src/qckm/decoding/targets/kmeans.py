@@ -30,7 +30,7 @@ from qckm.decoding.watching import tell
 from qckm.errors import DecodeError, PoorFitWarning, RemarkWarning, warn
 from qckm.kernels.threads import one_thread
 from qckm.planning.pilot import Pilot
-from qckm.sketch import Sketch, SketchOperator
+from qckm.sketch import Sketch
 
 __all__ = ["Clustering", "decode", "decode_hinted"]
 
@@ -90,8 +90,7 @@ def decode(
     >>> abs(found.centers).round().tolist(), found.weights.round(1).tolist()
     ([[3.0, 3.0], [3.0, 3.0]], [0.5, 0.5])
     """
-    require_sketch(sketch)
-    sample = None if rows is None else hints_of(sketch.operator, rows)
+    sample = None if rows is None else hints_of(sketch, rows)
     task = Task.of(sketch, n_clusters, init, sample, bounds, n_init, random_state, spread)
     warn_of_clipping(sketch)
     return _run(task, decoder)
@@ -128,8 +127,6 @@ def _run(task: Task, decoder: str) -> Clustering:
         raise DecodeError(f"Expected a decoder among {', '.join(DECODERS)}, got {decoder!r}.")
     with one_thread():
         found = DECODERS[decoder](task)
-    operator = task.sketch.operator
-    found = replace(found, units=operator.units, feature_names=operator.feature_names)
     if found.converged is False:
         warn(" ".join([POOR_FIT, *found.remarks]), PoorFitWarning)
     elif found.remarks:
@@ -137,9 +134,10 @@ def _run(task: Task, decoder: str) -> Clustering:
     return found
 
 
-def hints_of(operator: SketchOperator, rows: npt.ArrayLike) -> Pilot:
-    """Return what rows tell a decoder, if they are rows of what an operator measures."""
-    sample = as_sample(operator, rows)
+def hints_of(sketch: Sketch, rows: npt.ArrayLike) -> Pilot:
+    """Return what rows tell a decoder, if they are rows of what was sketched."""
+    require_sketch(sketch)
+    sample = as_sample(sketch.operator, rows)
     return Pilot(sample, np.ones(len(sample)))
 
 

@@ -24,7 +24,7 @@ from qckm.decoding.clouds.cloud import Cloud
 from qckm.decoding.fit.starts import draw_around, resolution
 from qckm.decoding.targets.clustering import Clustering
 from qckm.decoding.targets.kmeans import decode, hints_of
-from qckm.decoding.task import count_rows, require_sketch, warn_of_clipping
+from qckm.decoding.task import require_sketch, warn_of_clipping
 from qckm.errors import DecodeError, PoorFitWarning, RemarkWarning, SaturationWarning, warn
 from qckm.kernels.threads import one_thread
 from qckm.sketch import Sketch
@@ -158,7 +158,7 @@ def _further(most: int) -> list[int]:
 def _cloud(sketch: Sketch, most: int, how: dict[str, Any], rng: np.random.Generator) -> Cloud:
     """Return rows, if these can have the sketch, or points around centroids, weighted so that they have it."""
     if how.get("rows") is not None:
-        cloud = Cloud.of_rows(sketch, hints_of(sketch.operator, how["rows"]))
+        cloud = Cloud.of_rows(sketch, hints_of(sketch, how["rows"]))
         if cloud is not None:
             return cloud
     decoded = decode(sketch, most, **how)
@@ -230,7 +230,7 @@ def _settled(tried: npt.NDArray[np.int64], groups: npt.NDArray[np.int64]) -> tup
 def _doubt(count: ClusterCount, number: int, cloud: Cloud) -> str:
     """Return why the number may be wrong, or nothing."""
     energy = float((cloud.sketch.values() ** 2).sum())
-    if cloud.solution.residual > max(cloud.solution.expected(count_rows(cloud.sketch)), _SLIGHT * energy):
+    if cloud.solution.residual > max(cloud.solution.expected, _SLIGHT * energy):
         return (
             "No points were found that have this sketch: the number of clusters may be wrong. Rows, more frequencies "
             "or another scale may help."

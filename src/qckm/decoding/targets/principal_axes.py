@@ -225,7 +225,7 @@ def _found(
         turned(np.cov(cloud.points.T, ddof=0), np.cov(cloud.points.T, ddof=0, aweights=cloud.weights)),
     )
     expected = min(float(np.hypot(*turns)), 1.0)
-    known = explained or cloud.matches
+    known = explained or cloud.solution.matches
     high = min(2 * expected, 1.0) if known else 1.0
     return FittedAxes(mean, covariance, fit.misfit, expected, high, source, fit.n_evaluations)
 

@@ -25,12 +25,11 @@ from qckm.decoding.clouds.calibration import unexplained
 from qckm.decoding.clouds.cloud import Centroids, Cloud
 from qckm.decoding.clouds.totals import missing_variance
 from qckm.decoding.model.mixture import Density, predict
-from qckm.decoding.targets.clustering import Clustering, heaviest_first, share_explained
+from qckm.decoding.targets.clustering import Clustering
 from qckm.decoding.task import Task, count_rows
 from qckm.decoding.verdict.remarks import CUT_SHORT, out_of_reach, remarks_on
 from qckm.decoding.watching import was_cut
 from qckm.planning.pilot import Pilot
-from qckm.sketch import Sketch
 
 # How much the surprise of a cloud counts against it, a nat: half or twice as much changes little (constants.csv).
 CONCENTRATION = 8.0
@@ -134,13 +133,21 @@ def _clustering(
     cover what was sketched, and tell little of it, are no sample.
     """
     sketch, (centers, shares, widths) = task.sketch, centroids
+    spreads = np.sqrt(widths)
+    no_axes = np.zeros((len(centers), 0, centers.shape[1]))
+    z, silence = sketch.values(), sketch.operator.signature.harmonics[0].real
+    left = z - predict(sketch.operator, Density(centers, shares, spreads, no_axes))
     unseen = missing_variance(sketch, cloud.points, cloud.weights, cloud.prior, chance)
     excess = regret + float(_over(inertia + unseen, inertia)) - 1
     doubts = (*out_of_reach(sketch, centers), *([CUT_SHORT] if was_cut() else []))
-    return Clustering(
-        *heaviest_first(centers, shares, np.sqrt(widths)),
+    return Clustering.of(
+        sketch,
+        centers,
+        shares,
+        spreads,
+        left=float(left @ left),
+        energy=float(((z - silence) ** 2).sum()),
         objective=objective,
-        explained=_explained_by_gaussians(sketch, centers, shares, np.sqrt(widths)),
         n_iter=0,
         converged=bool(UPPER_LIMIT * excess <= TOLERANCE),
         excess=excess,
@@ -150,14 +157,6 @@ def _clustering(
         inertia_error=float(np.hypot(error, unseen / 2)) * sketch.count,
         remarks=(*doubts, *remarks_on(sketch, centers, shares, sample)),
     )
-
-
-def _explained_by_gaussians(sketch: Sketch, centers: Floats, weights: Floats, spreads: Floats) -> float:
-    """Return the share of a sketch's energy that round Gaussians at centroids explain."""
-    no_axes = np.zeros((len(centers), 0, centers.shape[1]))
-    z, silence = sketch.values(), sketch.operator.signature.harmonics[0].real
-    left = z - predict(sketch.operator, Density(centers, weights, spreads, no_axes))
-    return share_explained(float(left @ left), float(((z - silence) ** 2).sum()))
 
 
 def _improved(cloud: Cloud, n_clusters: int, candidates: Sequence[Floats], rng: np.random.Generator) -> Centroids:
