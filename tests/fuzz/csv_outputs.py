@@ -16,7 +16,7 @@ from qckm.sources.opening import open_source
 
 _PIECES = (
     "=", "+", "-", "@", "＝", "'", '"', '""', ",", ";", "\t", "\r", "\n", "\r\n", " ", "a", "1", "-5.25", "1e9", "é",
-    "NaN", "cluster", "weight", "unit", "0", "\x00", "\x1b[31m", "#", "=cmd|' /C calc'!A0",
+    "NaN", "cluster", "weight", "unit", "0", "\x00", "\x1b[31m", "#", "\ufeff", "١", "=cmd|' /C calc'!A0",
 )  # fmt: skip
 EXAMPLES = {
     "plain": json.dumps({"name": "id", "texts": ["a", "b"]}).encode(),
@@ -66,7 +66,7 @@ def _as_it_was(cell: str) -> str:
 
 
 def _begins_as_formula(text: str) -> bool:
-    return text.lstrip(" ").startswith(tuple("=+-@＝＋－＠\t\r\n"))
+    return text.lstrip(" \ufeff").startswith(tuple("=+-@＝＋－＠\t\r\n"))
 
 
 def _is_number(text: str) -> bool:
@@ -76,4 +76,4 @@ def _is_number(text: str) -> bool:
         float(text)
     except ValueError:
         return False
-    return plain[:1].isdigit() or (plain[:1] == "." and plain[1:2].isdigit())
+    return text.isascii() and (plain[:1].isdigit() or (plain[:1] == "." and plain[1:2].isdigit()))

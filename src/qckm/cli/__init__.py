@@ -24,6 +24,7 @@ from qckm.cli.console import (
 )
 from qckm.cli.stopping import leave, obey_signals
 from qckm.common.atomic import naming
+from qckm.common.text import public_words
 from qckm.errors import QckmError
 
 VERBS = {
@@ -176,7 +177,7 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _failed(words: str, code: int) -> int:
-    say(f"qckm: {words}")
+    say(f"qckm: {public_words(words)}")
     return code
 
 

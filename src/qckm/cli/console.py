@@ -27,7 +27,7 @@ from typing import BinaryIO, Protocol
 import click
 
 from qckm.common import atomic, foreign_files
-from qckm.common.text import public_name, visible
+from qckm.common.text import public_name, public_words, visible
 from qckm.errors import QckmError, Remark, Topic
 
 # The exit codes. Of a command that answers a question (`drift`), 0 is no, 1 is yes, and 2 is whatever went wrong.
@@ -63,9 +63,9 @@ def visible_lines(text: str) -> str:
 
 def say_usage(error: click.ClickException) -> None:
     """Say what click found wrong, and how the verb is used."""
-    words, message = io.StringIO(), error.format_message()
+    words, message = io.StringIO(), public_words(error.format_message())
     error.show(file=words)
-    text = words.getvalue()
+    text = public_words(words.getvalue())
     # Without any arguments, newer versions of click "find wrong" what is the help, of many lines.
     if not isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
         text = text.replace(message, visible(message))
@@ -74,14 +74,14 @@ def say_usage(error: click.ClickException) -> None:
 
 def say_traceback(error: BaseException) -> None:
     """Say where something that should not happen did."""
-    click.echo(visible_lines("".join(traceback.format_exception(error))), err=True, nl=False)
+    click.echo(visible_lines(public_words("".join(traceback.format_exception(error)))), err=True, nl=False)
 
 
 def say_warnings() -> None:
     """Have Python's warnings said here, too, as all else."""
 
     def say_one(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-        say(f"warning: {message}")
+        say(f"warning: {public_words(str(message))}")
 
     warnings.showwarning = say_one
 
@@ -134,7 +134,7 @@ class Console:
 
     def warn(self, words: str) -> None:
         """Say what may be wrong with a result, and its remedy, however quiet the rest is."""
-        say(f"warning: {with_remedy(words)}")
+        say(f"warning: {public_words(with_remedy(words))}")
 
     @contextlib.contextmanager
     def showing(self, what: str, spinner: bool = False) -> Iterator[Show]:
@@ -190,7 +190,7 @@ def typed() -> list[str]:
 
 def command_again() -> str:
     """Return the command that does the same once more, without the secrets of URLs."""
-    return shlex.join(["qckm", *(public_name(word) for word in typed() if word != "--resume")])
+    return shlex.join(["qckm", *(public_words(public_name(word)) for word in typed() if word != "--resume")])
 
 
 HINTS: dict[Topic, str] = {

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from qckm.common.atomic import write_atomically
-from qckm.common.text import public_name
+from qckm.common.text import public_name, without_secrets
 from qckm.errors import CollectorError
 
 TOKEN = "QCKM_TOKEN"
@@ -72,9 +72,11 @@ _OPENER = urllib.request.build_opener(_NoRedirects)
 
 def fetch(url: str, method: str = "GET", data: bytes | None = None, token: str | None = None, tries: int = 6) -> bytes:
     """Make a request until it is answered; raise `CollectorError` with the collector's words if it is refused."""
-    secret = token or os.environ.get(TOKEN)
+    secret = (token or os.environ.get(TOKEN) or "").strip()  # of a file, with the end of its line
     if not secret:
         raise Undelivered(f"Expected a token for {_place(url)}: set {TOKEN} to what `qckm collect token create` said.")
+    if not (secret.isascii() and secret.isprintable()):  # an error of the library that sends it would show it
+        raise Undelivered(f"Expected a token for {_place(url)} of ASCII characters: {TOKEN} has others.")
     return _ask(url, method, data, {"Authorization": f"Bearer {secret}"}, tries)
 
 
@@ -105,7 +107,8 @@ def _ask(url: str, method: str, data: bytes | None, headers: dict[str, str], tri
             after = error.headers.get("Retry-After", "")
             asked_for = float(after) if after.isdigit() else 0.0
         except (OSError, http.client.HTTPException) as error:  # the second: an answer that ends in the middle
-            words, asked_for = str(getattr(error, "reason", error)) or repr(error), 0.0
+            words = without_secrets(str(getattr(error, "reason", error)) or repr(error), url)
+            asked_for = 0.0
     raise Undelivered(f"{place}: {words} Tried {tries} times.")
 
 
@@ -161,6 +164,11 @@ class Outbox:
 
     def add(self, url: str, part: str, data: bytes, replace: bool = False) -> Letter:
         """Keep a sketch until it has arrived; the folder survives whatever happens to this process."""
+        if public_name(url) != url:
+            raise CollectorError(
+                f"{_place(url)}: expected the address of a collector without a user, a query or a fragment, which "
+                f"would lie in the outbox. What is secret is the token, in {TOKEN}."
+            )
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         head = json.dumps({"url": url, "part": part, "replace": replace}).encode()
         path = self.folder / f"{hashlib.sha256(head + data).hexdigest()[:16]}.letter"

@@ -9,6 +9,12 @@ from collections.abc import Mapping, Sequence
 # They join letters and emoji, and change nothing but the two characters they stand between.
 _JOINERS = "\u200c\u200d"
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://.")
+# Of a URL within a text, also one whose second slash was forgotten: what a scheme begins, up to a space or a quote.
+_URL_WITHIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+:/+)([^\s'\"<>]*[^\s'\"<>:,.])")
+# What of a URL behind its path may be a signature, or a token.
+_BEHIND = re.compile(r"[?#;]")
+# Shorter words of a secret are no secret, and may be anywhere.
+_LEAST_SECRET = 4
 # Of a list, in words.
 _MOST_SHOWN = 12
 
@@ -111,9 +117,41 @@ def public_name(url: str) -> str:
     if not is_url(url):
         return url
     scheme, _, rest = url.partition("://")
-    place = re.split(r"[?#]", rest, maxsplit=1)[0]
-    host, slash, path = place.partition("/")
-    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
+    return f"{scheme}://{_public_place(rest)}"
+
+
+def _public_place(rest: str) -> str:
+    """Return the host and the path of what follows a scheme."""
+    host, slash, path = _BEHIND.split(rest, maxsplit=1)[0].partition("/")
+    return f"{host.rpartition('@')[2]}{slash}{path}"
+
+
+def public_words(words: str) -> str:
+    """Return a text in which every URL is called as `public_name` calls it.
+
+    Examples
+    --------
+    >>> public_words("--operator=https://me:secret@host/a.qckm?sig=ab12: expected a sketch")
+    '--operator=https://host/a.qckm: expected a sketch'
+    """
+    return _URL_WITHIN.sub(lambda found: found[1] + _public_place(found[2]), words)
+
+
+def without_secrets(words: str, url: str) -> str:
+    """Return what a library or a server says of a URL, without what the URL's public name leaves out.
+
+    Examples
+    --------
+    >>> without_secrets("nonnumeric port: 'secret@host'", "https://me:secret@host/a?sig=ab12")
+    "nonnumeric port: '…@host'"
+    """
+    place, *behind = _BEHIND.split(url.partition("://")[2], maxsplit=1)
+    user = place.partition("/")[0].rpartition("@")[0]
+    words = public_words(words.replace(url, public_name(url)))
+    hidden = {user, *user.split(":"), *behind, *(part for text in behind for part in re.split(r"[?#;&=]", text))}
+    for part in sorted(hidden, key=len, reverse=True):
+        words = words.replace(part, "…") if len(part) >= _LEAST_SECRET else words
+    return words
 
 
 def shortened(text: str, longest: int) -> str:
@@ -148,12 +186,13 @@ def _is_seen(character: str) -> bool:
 PREFIX = "'"
 # What spreadsheets begin a formula with, also in its wide form; a tab or a line's end in front of it is passed over.
 _FORMULA = tuple("=+-@＝＋－＠\t\r\n")
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_PASSED_OVER = " \ufeff"  # the second begins a file, perhaps with a name behind it
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def is_formula(text: str) -> bool:
     """Whether a text begins as formulas do, numbers with a sign included."""
-    return text.lstrip(" ").startswith(_FORMULA)
+    return text.lstrip(_PASSED_OVER).startswith(_FORMULA)
 
 
 def guarded(text: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from qckm.common.text import public_name
 from qckm.engines.clusters import Cluster
 from qckm.engines.partitions import EngineRows, Partitions
 from qckm.errors import MissingExtraError, SourceError
@@ -49,7 +50,7 @@ def parse_engine(engine: str) -> tuple[str, str | None]:
         known = (
             "dask, spark or ray, or an address: dask://host:8786, spark://host:7077, sc://host:15002, ray://host:10001"
         )
-        raise SourceError(f"Expected {known}, got {engine!r}.")
+        raise SourceError(f"Expected {known}, got {public_name(engine)!r}.")
     if rest.startswith("//"):
         return name, f"tcp:{rest}" if name == "dask" else engine
     return name, rest or None
@@ -95,8 +96,8 @@ def _require_listener(engine: str, address: str) -> None:
                 words = str(getattr(error, "strerror", None) or error)
         if time.monotonic() > until:
             raise SourceError(
-                f"Expected a cluster at {engine}, got: {words}. Start it, or check host and port: they must be "
-                "reachable from here."
+                f"Expected a cluster at {public_name(engine)}, got: {words}. Start it, or check host and port: "
+                "they must be reachable from here."
             )
         time.sleep(0.5)
 

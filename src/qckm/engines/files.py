@@ -29,7 +29,7 @@ from qckm.planning.held_rows import SourceRows
 from qckm.planning.row_sample import RowSample
 from qckm.sketch import SketchOperator, group_tables
 from qckm.sketch.grouping import GroupedSketches
-from qckm.sources.opening import open_source, open_table
+from qckm.sources.opening import open_source, open_table, require_each_once
 from qckm.sources.pieces import Piece, packed, pieces_of, pieces_of_url
 from qckm.sources.remote import fetched
 from qckm.sources.rows import OnBad
@@ -80,9 +80,11 @@ class FileRows(Partitions):
                 raise SourceError(f"{self.source.tables[0].label}: expected a file that workers can read, got a pipe.")
             self.selection, named = self.source.selection, self.source.tables[0].named
         self._remote = [found for url in urls for found in pieces_of_url(url)]
+        places = [] if self.source is None else [table.place for table in self.source.tables]
+        require_each_once([*places, *(piece.path for piece, _ in self._remote)])
         if not here:
-            with fetched(self._remote[0][0].path) as ((label, place),):
-                table = open_table(place, text, label)
+            with fetched(self._remote[0][0].path) as ((url, place),):
+                table = open_table(place, text, url)
                 self.selection, named = select([table], columns, usual, dtype), table.named
         self.n_features = len(self.selection.names)
         self.names = self.selection.names if named else None

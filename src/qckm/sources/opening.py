@@ -108,8 +108,7 @@ def open_source(
         raise SourceError("Expected data, got none.")
     if sum(table.once for table in tables) and len(tables) > 1:
         raise SourceError("Expected a pipe alone, such as standard input, got other data beside it.")
-    _require_each_once([table.place for table in tables if table.path is not None and not table.copied])
-    _require_each_once([one for one in parts if isinstance(one, str) and is_url(one)])
+    require_each_once([table.url or table.place for table in tables if table.path is not None])
     return Source(tuple(tables), select(tables, columns, usual, dtype))
 
 
@@ -152,10 +151,11 @@ def paths_of(path: str) -> list[str]:
 
 def require_files_once(paths: Sequence[str]) -> None:
     """Refuse paths, folders and globs of this machine that stand for a file twice: its rows would count twice."""
-    _require_each_once([name for path in paths if not is_url(path) for name in _names_of(path)])
+    require_each_once([name for path in paths if not is_url(path) for name in _names_of(path)])
 
 
-def _require_each_once(names: Sequence[str]) -> None:
+def require_each_once(names: Sequence[str]) -> None:
+    """Refuse paths and URLs of which two are of one file."""
     seen: dict[object, str] = {}
     for name in names:
         identity = _identity(name)
@@ -168,7 +168,11 @@ def _require_each_once(names: Sequence[str]) -> None:
 
 
 def _identity(name: str) -> object:
-    """Return what two names of a file have in common; of what is no file, the name."""
+    """Return what two names of a file have in common; of what is no file here, the name."""
+    if is_url(name) and not os.path.exists(name):
+        from qckm.sources.remote import plain  # with all that the web needs
+
+        name = plain(name)
     try:
         found = os.stat(name)
     except (OSError, ValueError):
@@ -198,13 +202,14 @@ def _open_path(path: str, text: TextFormat) -> list[Table]:
     return [_open_one(name, text) for name in found]
 
 
-def open_table(path: str, text: TextFormat, label: str) -> Table:
+def open_table(path: str, text: TextFormat, url: str | None) -> Table:
     """Open one file, or the copy of one that lies elsewhere, which is called by its URL."""
+    label = path if url is None else public_name(url)
     try:
         table = _open_one(path, text)
     except QckmError as error:
         raise type(error)(str(error).replace(path, label), error.about, **error.values) from error
-    table.label, table.copied = label, label != path
+    table.label, table.url = label, url
     return table
 
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from qckm.common.text import is_url, public_name
+from qckm.common.text import is_url
 from qckm.errors import SourceError
 from qckm.sources.opening import open_table
 from qckm.sources.remote import fetched, list_files
@@ -66,14 +66,14 @@ def packed(pieces: Sequence[tuple[Piece, float]], n_bytes: int) -> list[list[Pie
 def reading_piece(piece: Piece, selection: Selection, text: TextFormat) -> Iterator[Source]:
     """Give a piece as a source of one table. What lies elsewhere is copied for as long as it is read."""
     with contextlib.ExitStack() as stack:
-        label, place = public_name(piece.path), piece.path
+        url, place = None, piece.path
         if is_url(piece.path) and not os.path.exists(piece.path):
-            ((label, place),) = stack.enter_context(fetched(piece.path))
-        table = open_table(place, text, label)
+            ((url, place),) = stack.enter_context(fetched(piece.path))
+        table = open_table(place, text, url)
         if piece.size is not None and table.n_bytes != piece.size:
             raise SourceError(
-                f"{label}: expected {piece.size} bytes, as when the job began, got {table.n_bytes}. Start again when "
-                "nobody writes to it."
+                f"{table.label}: expected {piece.size} bytes, as when the job began, got {table.n_bytes}. Start again "
+                "when nobody writes to it."
             )
         require_held(table, selection.names)
         source = Source((table,), selection)

@@ -12,6 +12,7 @@ import fnmatch
 import glob
 import importlib
 import os
+import posixpath
 import re
 import shutil
 import tempfile
@@ -24,11 +25,11 @@ from urllib.parse import unquote, urlsplit
 
 from qckm.common import memory
 from qckm.common.atomic import expect_leftover, remove_leftover
-from qckm.common.text import format_bytes, public_name
+from qckm.common.text import format_bytes, public_name, without_secrets
 from qckm.errors import MissingExtraError, QckmError, SourceError
 from qckm.sources.raw import is_data
 
-_WEB = ("http", "https")
+_WEB = {"http": 80, "https": 443}  # and their ports
 # Protocols of pyarrow's own.
 _ARROW = ("s3", "gs", "gcs")
 # What fsspec needs beside itself.
@@ -47,15 +48,34 @@ class Remote(NamedTuple):
 
 def list_files(url: str) -> list[Remote]:
     """List the files that a URL, a pattern or a folder stands for."""
-    protocol = urlsplit(url).scheme.lower()
+    with _naming(url):
+        protocol = urlsplit(url).scheme
     found = [Remote(url, partial(_open_web, url))] if protocol in _WEB else _list(protocol, url)
     if not found:
         raise SourceError(f"{public_name(url)}: expected files, found none.")
     return found
 
 
+def plain(url: str) -> str:
+    """Return a URL of a listed file as all its spellings are; of file://, the path.
+
+    Examples
+    --------
+    >>> plain("HTTPS://me@Host:443/a/../%72ows.csv#x"), plain("file:///tmp/a%20b.csv"), plain("s3://b/%72ows.csv")
+    ('https://host/rows.csv', '/tmp/a b.csv', 's3://b/%72ows.csv')
+    """
+    parts = urlsplit(url)
+    if parts.scheme in ("file", "local"):
+        return unquote(parts.path)
+    if parts.scheme not in _WEB:
+        return url  # as the store lists it
+    port = "" if parts.port in (None, _WEB[parts.scheme]) else f":{parts.port}"
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{parts.scheme}://{parts.hostname}{port}{posixpath.normpath(unquote(parts.path) or '/')}{query}"
+
+
 def fetch(url: str) -> list[tuple[str, str]]:
-    """Copy the files that a URL, a pattern or a folder stands for; return what each is called and where it lies now.
+    """Copy the files that a URL, a pattern or a folder stands for; return the URL of each and where it lies now.
 
     Copies are removed when the process ends. A file may take half of what is free where they lie, or what
     QCKM_DOWNLOAD (bytes, or 20G) says.
@@ -84,7 +104,7 @@ def _fetch(url: str, folder: str) -> list[tuple[str, str]]:
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with _naming(name), contextlib.closing(open_remote()) as source, open(place, "xb") as target:
             _copy(source, target, folder)
-        found.append((public_name(name), place))
+        found.append((name, place))
     return found
 
 
@@ -118,10 +138,13 @@ def _naming(address: str) -> Iterator[None]:
     except QckmError as error:
         raise error.within(url) from error
     except urllib.error.HTTPError as error:
-        raise SourceError(f"{url}: the server answers {error.code} {error.reason}.") from error
+        error.close()  # it is an answer, too
+        raise SourceError(
+            f"{url}: the server answers {error.code} {without_secrets(error.reason, address)}."
+        ) from error
     except Exception as error:  # whatever a store's own library raises
         words = str(getattr(error, "reason", None) or error).strip() or type(error).__name__
-        raise SourceError(f"{url}: cannot be fetched: {words.replace(address, url)}") from error
+        raise SourceError(f"{url}: cannot be fetched: {without_secrets(words, address)}") from error
 
 
 def _open_web(url: str) -> Any:

@@ -125,7 +125,7 @@ class Source:
     @property
     def copied(self) -> bool:
         """Whether some rows lie elsewhere, and were copied: another run will have other copies."""
-        return any(table.copied for table in self.tables)
+        return any(table.url is not None for table in self.tables)
 
     @property
     def n_rows(self) -> int | None:

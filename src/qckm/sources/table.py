@@ -65,7 +65,7 @@ class Table(ABC):
     label: str  # what errors call it
     columns: list[Column]
     path: str | None = None  # where it lies, if it is a file
-    copied: bool = False  # whether it lies elsewhere, and the path is that of a copy
+    url: str | None = None  # where it lies, if the path is that of a copy
     named: bool = True  # whether its columns have names; else they are called "0", "1", …
     once: bool = False  # whether it can be read only once: a pipe
     n_rows: int | None = None

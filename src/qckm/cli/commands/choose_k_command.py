@@ -14,7 +14,7 @@ from qckm.cli.arguments import Output, Parsed
 from qckm.cli.console import DONE, DOUBTFUL, Console, show, write_bytes
 from qckm.cli.sketch_to_model import decoding
 from qckm.common.arrays import Floats
-from qckm.common.text import format_duration
+from qckm.common.text import format_duration, public_name
 from qckm.decoding.targets.n_clusters import ClusterCount, choose_n_clusters
 from qckm.decoding.task import require_room
 from qckm.planning.pilot import PILOT_ROWS
@@ -109,7 +109,7 @@ def _sketch(
 ) -> tuple[Sketch, Floats | None, list[str]]:
     """Return the sketch of DATA, or that which it is, and the rows of a pilot where there was one."""
     if len(data) == 1 and sketches.is_sketch(data[0]):
-        return sketches.read_sketch(data[0]), None, list(data)
+        return sketches.read_sketch(data[0]), None, [public_name(data[0])]
     done = data_to_sketch.sketch_data(data_to_sketch.SketchTask(data, plan=plan, **of_task), console)
     for remark in done.remarks:
         console.warn(remark)

@@ -7,6 +7,7 @@ import click
 from qckm.cli import inputs, options, sketch_to_model, sketches
 from qckm.cli.arguments import Input, OneFile
 from qckm.cli.console import Console
+from qckm.common.text import public_name
 from qckm.decoding.targets.clustering import Clustering
 from qckm.decoding.targets.gaussian_mixture import COVARIANCE_TYPES, CovarianceType, FittedMixture
 from qckm.models import Model
@@ -74,7 +75,7 @@ def command(
         "rows": found.count,
         "skipped": found.skipped,
         "saturated": found.saturated,
-        "inputs": [sketch],
+        "inputs": [public_name(sketch)],
         **sketches.operator_facts(found.operator),
         **told,
         "seed": seed,
@@ -95,5 +96,5 @@ def _privacy(sketch: Sketch, rows: str | None) -> str | None:
     if sketch.ledger is None:
         return None
     if rows:
-        return f"the model is not private: the rows of {rows} are in it, and no noise hides them"
+        return f"the model is not private: the rows of {public_name(rows)} are in it, and no noise hides them"
     return sketch.ledger.in_words()

@@ -14,6 +14,7 @@ from qckm.cli.console import Console, show, write_bytes
 from qckm.cli.data_to_sketch import cluster_for
 from qckm.cli.options import Reading
 from qckm.cli.sketches import is_sketch, load_model, load_operator, read_sketch
+from qckm.common.text import public_name
 from qckm.drift.compare import compare, compare_windows
 from qckm.drift.drift_result import Drift, DriftSeries
 from qckm.drift.reference_rows import MOST_ROWS, Reference
@@ -132,6 +133,7 @@ def command(
     if len(others) == 1 and not blocks:
         names = _apart(names, others[0], console)
     windows, usual = _read(names, others, operator_file, on_bad, engine, console)
+    names, others = list(map(public_name, names)), list(map(public_name, others))
     operator = usual[0].operator
     prepared = None
     if reference is not None:

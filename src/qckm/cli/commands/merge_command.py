@@ -128,7 +128,7 @@ def _fold(
             try:
                 total = part if total is None else operation(total, part)
             except QckmError as error:
-                raise error.within(path) from error
+                raise error.within(label) from error
         assert total is not None, "click asks for one sketch at least"
         data = files.dumps(total)
         write(data)
