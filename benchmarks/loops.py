@@ -19,7 +19,7 @@ import numpy as np
 from qckm.clustering import centroids
 from qckm.clustering.centroids import nearest
 from qckm.decoding.model import c_loops
-from qckm.decoding.model.loops import Rules, Waves
+from qckm.decoding.model.loops import Climb, Rules, Sizes, Waves
 from qckm.kernels import library
 
 SETS, TURNS = ("avx512", "avx2", "plain"), 9
@@ -51,6 +51,7 @@ def _cases() -> dict[str, Case]:
     round_, oblong = np.empty((10, 0, 10)), rng.normal(size=(10, 2, 10)) / 10
     start, box = np.concatenate([points.ravel(), weights, widths]), (np.full(120, 1e-3), np.full(120, 9.0))
     box[0][:100] = -9
+    climb = Climb(waves.z, np.exp(-waves.halves), 0.3, 3, box[0][:10], box[1][:10])
     many, tone = 3 * rng.normal(size=(200, 10)), waves._replace(harmonics=waves.harmonics[:1])
     rows, heavy = rng.normal(size=(10_000, 10)) + 3 * rng.integers(0, 3, (10_000, 1)), rng.random(10_000)
     rows -= rows.mean(axis=0)
@@ -61,8 +62,8 @@ def _cases() -> dict[str, Case]:
         "misfit, n = 10, m = 1000, K = 10": lambda: c_loops.misfit(waves, points, weights, widths, round_),
         "misfit with two axes": lambda: c_loops.misfit(waves, points, weights, widths, oblong),
         "misfit, n = 3, m = 300, K = 10": lambda: c_loops.misfit(wide, points[:, :3], weights, widths, round_[..., :3]),
-        "fit": lambda: c_loops.fit(waves, (10, 0, 10), widths, 0.1, start, *box, Rules(15, 15, 0.0)),
-        "climb": lambda: c_loops.ascend(waves, many, waves.z, np.exp(-waves.halves), 0.3, 3, box[0][:10], box[1][:10]),
+        "fit": lambda: c_loops.fit(waves, Sizes(10, 0, 10, 0.1), widths, start, *box, Rules(15, 15, 0.0)),
+        "climb": lambda: c_loops.ascend(waves, many, climb),
         "match": lambda: c_loops.match(tone, points[0], box[0][:10], box[1][:10], Rules(30, 30, 0.0)),
         "k-means++, n = 10, K = 10": lambda: centroids.plus_plus(rows, heavy, 10, 4, uniforms),
         "k-means++, n = 2, K = 100": lambda: centroids.plus_plus(flat, heavy, 100, 6, uniforms),

@@ -12,7 +12,7 @@ import pytest
 from qckm.clustering import centroids
 from qckm.clustering.centroids import nearest
 from qckm.decoding.model import c_loops
-from qckm.decoding.model.loops import Rules, Waves
+from qckm.decoding.model.loops import Climb, Rules, Sizes, Waves
 from qckm.kernels import algebra
 from qckm.kernels.matrices import Values
 
@@ -60,7 +60,7 @@ def fitted(case):
     start = np.concatenate([case.points.ravel(), case.weights, case.widths, case.axes.ravel()])
     low, high = np.full(start.size, -9.0), np.full(start.size, 9.0)
     low[case.points.size : case.points.size + 2 * K] = 1e-3
-    found, widths = c_loops.fit(case.waves, (K, r, free), case.widths, 0.1, start, low, high, Rules(25, 5, 1e-9))
+    found, widths = c_loops.fit(case.waves, Sizes(K, r, free, 0.1), case.widths, start, low, high, Rules(25, 5, 1e-9))
     return found.x, found.value, found.evaluations, widths
 
 
@@ -94,7 +94,7 @@ LOOPS = {
     "atoms": lambda case: [c_loops.atoms(case.waves, case.points, case.widths, case.axes)],
     "misfit": lambda case: c_loops.misfit(case.waves, case.points, case.weights, case.widths, case.axes),
     "climbing": lambda case: c_loops.ascend(
-        case.waves, case.points, case.waves.z, 1 + case.waves.phases / 9, 0.3, 5, *case.box
+        case.waves, case.points, Climb(case.waves.z, 1 + case.waves.phases / 9, 0.3, 5, *case.box)
     ),
     "correlation": lambda case: c_loops.correlation(case.waves, case.points[0]),
     "fitting": fitted,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from qckm.decoding.model import c_loops, numpy_loops
-from qckm.decoding.model.loops import Rules, Waves
+from qckm.decoding.model.loops import Climb, Rules, Sizes, Waves
 
 CASES = 24
 
@@ -50,7 +50,7 @@ def test_atoms_and_misfits_are_those_of_numpy(core, seed):
 def test_points_climb_as_in_numpy(core, seed):
     case = Case(seed)
     damping, box = np.exp(-case.waves.halves), (np.full(case.n, -3.0), np.full(case.n, 3.0))
-    given = case.waves, case.points, case.waves.z, damping, 0.3, 3, *box
+    given = case.waves, case.points, Climb(case.waves.z, damping, 0.3, 3, *box)
     assert_same(c_loops.ascend(*given), numpy_loops.ascend(*given))
     tone = case.waves._replace(harmonics=case.waves.harmonics[:1])
     assert_same(c_loops.correlation(tone, case.points[0]), numpy_loops.correlation(tone, case.points[0]))
@@ -69,7 +69,7 @@ def test_a_few_steps_of_a_fit_are_those_of_numpy(core, seed):
     low, high = np.full(start.size, -50.0), np.full(start.size, 50.0)
     weights = slice(case.points.size, case.points.size + case.K + free)
     low[weights], high[weights] = 1e-4, 2.0
-    given = case.waves, (case.K, case.r, free), case.widths, 0.1, start, low, high, Rules(4, 1, 0.0)
+    given = case.waves, Sizes(case.K, case.r, free, 0.1), case.widths, start, low, high, Rules(4, 1, 0.0)
     (ours, widths), (twin, expected) = c_loops.fit(*given), numpy_loops.fit(*given)
     np.testing.assert_allclose(ours.value, twin.value, rtol=1e-6)
     np.testing.assert_allclose(ours.x, twin.x, rtol=1e-4, atol=1e-4)
@@ -81,8 +81,8 @@ def test_a_cost_that_is_no_number_ends_a_descent(core):
     case = Case(1)
     z = np.full_like(case.waves.z, np.nan)
     start = np.concatenate([case.points.ravel(), case.weights])
-    sizes, bounds = (case.K, 0, 0), (np.full(start.size, -9.0), np.full(start.size, 9.0))
-    found, _ = c_loops.fit(case.waves._replace(z=z), sizes, case.widths, 0.0, start, *bounds, Rules(50, 10, 1e-4))
+    sizes, bounds = Sizes(case.K, 0, 0), (np.full(start.size, -9.0), np.full(start.size, 9.0))
+    found, _ = c_loops.fit(case.waves._replace(z=z), sizes, case.widths, start, *bounds, Rules(50, 10, 1e-4))
     assert np.isnan(found.value)
     assert found.evaluations < 50
 

@@ -3,6 +3,7 @@ import pytest
 from scipy.optimize import check_grad
 
 import qckm
+from qckm.decoding.model.loops import Climb
 from qckm.decoding.model.sketch_model import SketchModel, loops
 from qckm.operator.signatures import SIGNATURES
 
@@ -64,13 +65,14 @@ def test_the_gradient_that_points_climb_is_that_of_finite_differences(rng):
     damping, far = np.exp(-waves.halves), np.full(3, 100.0)
 
     def correlate(u):
-        _, values, slopes = loops().ascend(waves, u.reshape(1, 3), waves.z, damping, 0.0, 0, -far, far)
+        _, values, slopes = loops().ascend(waves, u.reshape(1, 3), Climb(waves.z, damping, 0.0, 0, -far, far))
         return values[0], slopes[0]
 
     start = rng.normal(size=3)
     slope = correlate(start)[1]
     assert check_grad(lambda u: correlate(u)[0], lambda u: correlate(u)[1], start) < 1e-4 * np.linalg.norm(slope)
-    (reached,), (value,), _ = loops().ascend(waves, start[np.newaxis], waves.z, damping, 0.5, 30, -far, far)
+    climb = Climb(waves.z, damping, 0.5, 30, -far, far)
+    (reached,), (value,), _ = loops().ascend(waves, start[np.newaxis], climb)
     assert value > correlate(start)[0]
     assert value == pytest.approx(correlate(reached)[0])
 

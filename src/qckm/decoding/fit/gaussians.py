@@ -178,27 +178,15 @@ def _solve(gram: Floats, damping: Floats, slope: Floats) -> Floats:
     return step
 
 
-class Verdict(NamedTuple):
-    """A misfit, and the most of it that chance would leave."""
-
-    misfit: float
-    by_chance: float
-
-    @property
-    def explained(self) -> bool:
-        """Whether nothing is left to explain."""
-        return self.misfit <= self.by_chance
-
-
-def judge(problem: Problem, fit: Fit, rng: np.random.Generator) -> Verdict:
-    """Tell whether clusters that were fitted explain the sketch.
+def explains(problem: Problem, fit: Fit, rng: np.random.Generator) -> bool:
+    """Tell whether clusters that were fitted explain the sketch: whether their misfit is what chance would leave.
 
     The noise of a private sketch is of one variance in every measurement, and comes on top of that of the rows.
     """
     measured, gaussians = problem.measured, fit.gaussians
     slight = max(_LEFT_OUT * measured.energy, _LEAST * measured.z.size)
     if 8 * (problem.unknowns + 1) * measured.z.size > _MOST_DERIVATIVES:
-        return Verdict(fit.misfit, slight)
+        return fit.misfit <= slight
     rows = measured.to_centers(draw(problem, gaussians, _ROWS, rng))
     contributions = measure(measured.sketch.operator, rows).astype(np.float64)
     _, atoms, along = problem.residual(gaussians)
@@ -212,7 +200,7 @@ def judge(problem: Problem, fit: Fit, rng: np.random.Generator) -> Verdict:
     free = max(measured.z.size - problem.unknowns, 0)
     variance = 2 * (of_square / measured.count**2 + 2 * added * by_rows + added**2 * free)
     by_chance = by_rows + added * free + _BY_CHANCE * np.sqrt(variance)
-    return Verdict(fit.misfit, max(float(by_chance), slight))
+    return fit.misfit <= max(float(by_chance), slight)
 
 
 def by_chance(problem: Problem, gaussians: Gaussians, points: Floats, rng: np.random.Generator) -> Problem:

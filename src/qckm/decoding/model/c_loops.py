@@ -7,7 +7,7 @@ import ctypes
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.model.loops import Descent, Misfit, Rules, Waves
+from qckm.decoding.model.loops import Climb, Descent, Misfit, Rules, Sizes, Waves
 from qckm.kernels.library import Struct, call, fields, floats
 
 
@@ -54,21 +54,12 @@ def misfit(waves: Waves, points: Floats, weights: Floats, widths: Floats, axes: 
     return Misfit(value.value, *slopes)
 
 
-def ascend(
-    waves: Waves,
-    points: Floats,
-    residual: Floats,
-    damping: Floats,
-    stride: float,
-    steps: int,
-    lower: Floats,
-    upper: Floats,
-) -> tuple[Floats, Floats, Floats]:
+def ascend(waves: Waves, points: Floats, climb: Climb) -> tuple[Floats, Floats, Floats]:
     """Climb to where the first harmonic correlates with a damped residual."""
     reached = np.array(points, np.float64, order="C")
     values, slopes = np.empty(len(points)), np.empty(points.shape)
-    given = (floats(part) for part in (residual, damping, lower, upper))
-    ascent = _Ascent(len(points), steps, stride, *given, reached, values, slopes)
+    given = (floats(part) for part in (climb.residual, climb.damping, climb.lower, climb.upper))
+    ascent = _Ascent(len(points), climb.steps, climb.stride, *given, reached, values, slopes)
     call("qckm_ascend", _waves(waves), ascent)
     return reached, values, slopes
 
@@ -81,19 +72,12 @@ def correlation(waves: Waves, point: Floats) -> tuple[float, Floats]:
 
 
 def fit(
-    waves: Waves,
-    sizes: tuple[int, int, int],
-    widths: Floats,
-    evenness: float,
-    start: Floats,
-    low: Floats,
-    high: Floats,
-    rules: Rules,
+    waves: Waves, sizes: Sizes, widths: Floats, start: Floats, low: Floats, high: Floats, rules: Rules
 ) -> tuple[Descent, Floats]:
     """Fit K clusters with r axes each and so many free widths."""
     widths = np.array(widths, np.float64)
     descent = _descent(start, low, high)
-    call("qckm_fit", _waves(waves), _Fitting(*sizes, evenness, widths), _Rules(*rules), descent)
+    call("qckm_fit", _waves(waves), _Fitting(*sizes, widths), _Rules(*rules), descent)
     return _ended(descent), widths
 
 

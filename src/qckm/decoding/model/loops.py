@@ -45,6 +45,29 @@ class Misfit(NamedTuple):
     by_axes: Floats  # (K, r, n)
 
 
+class Climb(NamedTuple):
+    """What points climb on, within bounds: the correlation of the first harmonic with a damped residual.
+
+    Steps have a length of their own, shorter and shorter, whatever the slope; and momentum.
+    """
+
+    residual: Floats  # (2, m)
+    damping: Floats  # (m,)
+    stride: float  # the first step's length
+    steps: int
+    lower: Floats
+    upper: Floats
+
+
+class Sizes(NamedTuple):
+    """How many numbers a fit moves: points, weights, free widths and axes of K clusters, as one vector."""
+
+    K: int
+    r: int  # axes each
+    free: int  # widths: 0, 1 for all, or K
+    evenness: float = 0.0  # the price of free widths that differ
+
+
 class Rules(NamedTuple):
     """When a descent ends."""
 
@@ -72,41 +95,18 @@ class Loops(Protocol):
     def misfit(self, waves: Waves, points: Floats, weights: Floats, widths: Floats, axes: Floats) -> Misfit:
         """Return how far clusters, as above, are from explaining a sketch."""
 
-    def ascend(
-        self,
-        waves: Waves,
-        points: Floats,
-        residual: Floats,
-        damping: Floats,
-        stride: float,
-        steps: int,
-        lower: Floats,
-        upper: Floats,
-    ) -> tuple[Floats, Floats, Floats]:
-        """Climb from points (S, n), within bounds, to where the first harmonic correlates with a damped residual.
-
-        Steps have a length of their own, shorter and shorter, whatever the slope; and momentum. Residual and damping
-        are (2, m) and (m,). Returned are the points reached, and the correlations and their gradients there.
-        """
+    def ascend(self, waves: Waves, points: Floats, climb: Climb) -> tuple[Floats, Floats, Floats]:
+        """Climb from points (S, n); return the points reached, and the correlations and their gradients there."""
 
     def correlation(self, waves: Waves, point: Floats) -> tuple[float, Floats]:
         """Return ⟨a, z⟩ / ‖a‖ of the atom of a point (n,) of no width, a pure tone, and its gradient."""
 
     def fit(
-        self,
-        waves: Waves,
-        sizes: tuple[int, int, int],
-        widths: Floats,
-        evenness: float,
-        start: Floats,
-        low: Floats,
-        high: Floats,
-        rules: Rules,
+        self, waves: Waves, sizes: Sizes, widths: Floats, start: Floats, low: Floats, high: Floats, rules: Rules
     ) -> tuple[Descent, Floats]:
-        """Fit K clusters with r axes each and so many free widths: 0, 1 for all, or K. `sizes` are these three numbers.
+        """Fit clusters whose widths are these where they are not free. The value is the misfit, without any price.
 
-        What is moved are points, weights, free widths and axes, as one vector. Returned are also the widths. The value
-        is the misfit, without the price of widths that differ.
+        Returned are also the widths.
         """
 
     def match(self, waves: Waves, start: Floats, low: Floats, high: Floats, rules: Rules) -> Descent:

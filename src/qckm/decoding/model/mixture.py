@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from qckm.common.arrays import Floats
-from qckm.decoding.model.loops import Rules, Waves
+from qckm.decoding.model.loops import Rules, Sizes, Waves
 from qckm.decoding.model.sketch_model import SketchModel, loops
 from qckm.kernels.threads import one_thread
 from qckm.sketch import SketchOperator
@@ -94,7 +94,7 @@ class Problem:
         first = {"fixed": tau[:0], "shared": tau.mean(keepdims=True), "own": tau}[widths]
         x = np.concatenate([start.points.ravel(), start.weights, first, start.axes.ravel()])
         rules = Rules(iterations, every=10, gain=tolerance)
-        found, tau = loops().fit(self.waves, (K, r, free), tau, evenness, x, low, high, rules)
+        found, tau = loops().fit(self.waves, Sizes(K, r, free, evenness), tau, x, low, high, rules)
         points, weights, _, axes = np.split(found.x, [K * n, K * n + K, K * n + K + free])
         return Mixture(points.reshape(K, n), weights, tau, axes.reshape(K, r, n), found.value), found.evaluations
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Flags, Floats
-from qckm.decoding.model.loops import Descent, Misfit, Rules, Waves
+from qckm.decoding.model.loops import Climb, Descent, Misfit, Rules, Sizes, Waves
 
 Cost = Callable[[Floats], tuple[float, Floats]]
 
@@ -50,17 +50,9 @@ def misfit(waves: Waves, points: Floats, weights: Floats, widths: Floats, axes: 
     )
 
 
-def ascend(
-    waves: Waves,
-    points: Floats,
-    residual: Floats,
-    damping: Floats,
-    stride: float,
-    steps: int,
-    lower: Floats,
-    upper: Floats,
-) -> tuple[Floats, Floats, Floats]:
+def ascend(waves: Waves, points: Floats, climb: Climb) -> tuple[Floats, Floats, Floats]:
     """Climb to where the first harmonic correlates with a damped residual."""
+    residual, damping, stride, steps, lower, upper = climb
     a, b, c, d = waves.harmonics[0]
     target = damping * ((a + 1j * b) * residual[0] + (c + 1j * d) * residual[1])
     velocity = np.zeros(points.shape)
@@ -88,17 +80,10 @@ def correlation(waves: Waves, point: Floats) -> tuple[float, Floats]:
 
 
 def fit(
-    waves: Waves,
-    sizes: tuple[int, int, int],
-    widths: Floats,
-    evenness: float,
-    start: Floats,
-    low: Floats,
-    high: Floats,
-    rules: Rules,
+    waves: Waves, sizes: Sizes, widths: Floats, start: Floats, low: Floats, high: Floats, rules: Rules
 ) -> tuple[Descent, Floats]:
     """Fit K clusters with r axes each and so many free widths."""
-    K, r, free = sizes
+    K, r, free, evenness = sizes
     n = len(waves.frequencies)
     cuts = [K * n, K * n + K, K * n + K + free]
 

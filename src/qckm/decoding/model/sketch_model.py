@@ -16,7 +16,7 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.decoding.model import c_loops, numpy_loops
-from qckm.decoding.model.loops import MORE_HARMONICS, N_HARMONICS, Loops, Waves
+from qckm.decoding.model.loops import N_HARMONICS, Loops, Waves
 from qckm.decoding.task import count_rows
 from qckm.kernels import library
 from qckm.operator.signatures import Signature
@@ -137,17 +137,6 @@ class SketchModel(Coordinates):
         seen = self.deviation > 0
         reach = np.maximum(upper - self.mean, self.mean - lower)[seen] / self.deviation[seen]
         return float(reach.max(initial=1.0))
-
-    def unseen(self, width: float) -> float:
-        """Return which share of their energy round clusters of a width have in harmonics that the model leaves out."""
-        if self.signature.is_pure_tone:
-            return 0.0
-        seen, step = len(self.waves.harmonics), self.waves.step
-        orders = 1 + step * np.arange(4 * MORE_HARMONICS[step])  # beyond these, a per cent is left at most
-        blurs = width * self.waves.halves[: self.n_frequencies]
-        damping = np.exp(-2 * np.multiply.outer(blurs, orders**2)).mean(axis=0)
-        energies = np.abs(self.signature.harmonics[orders]) ** 2 * damping
-        return float(energies[seen:].sum() / energies.sum())
 
 
 def _harmonics(operator: SketchOperator, wanted: int | None) -> tuple[Floats, int]:

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
+from qckm.decoding.model.loops import MORE_HARMONICS
 from qckm.decoding.model.mixture import Mixture
 from qckm.decoding.model.sketch_model import SketchModel, loops
 from qckm.decoding.task import require_memory
@@ -152,7 +153,19 @@ def worthless(model: SketchModel, mixture: Mixture, missed: Floats, level: float
 
 def leaves_out_much(model: SketchModel, width: float) -> bool:
     """Return whether harmonics that a model leaves out are more than too little to care, of clusters of a width."""
-    return model.unseen(width) * model.energy > _slight(model)
+    return unseen(model, width) * model.energy > _slight(model)
+
+
+def unseen(model: SketchModel, width: float) -> float:
+    """Return which share of their energy round clusters of a width have in harmonics that a model leaves out."""
+    if model.signature.is_pure_tone:
+        return 0.0
+    seen, step = len(model.waves.harmonics), model.waves.step
+    orders = 1 + step * np.arange(4 * MORE_HARMONICS[step])  # beyond these, a per cent is left at most
+    blurs = width * model.waves.halves[: model.n_frequencies]
+    damping = np.exp(-2 * np.multiply.outer(blurs, orders**2)).mean(axis=0)
+    energies = np.abs(model.signature.harmonics[orders]) ** 2 * damping
+    return float(energies[seen:].sum() / energies.sum())
 
 
 def column_gap(model: SketchModel, mixture: Mixture, shared_width: bool, rng: np.random.Generator) -> float:

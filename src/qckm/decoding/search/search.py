@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
+from qckm.decoding.model.loops import Climb
 from qckm.decoding.model.mixture import Mixture, Problem, Widths, non_negative_weights
 from qckm.decoding.model.sketch_model import loops
 from qckm.decoding.watching import asked_to_stop
@@ -202,9 +203,8 @@ class Search:
             damping = np.exp(-waves.halves * width)
             energy = damping**2
             stride = STRIDE * np.sqrt(self.mean.size * energy.sum() / (2 * waves.halves * energy).sum())
-            points, values, _ = loops().ascend(
-                waves, points, residual, damping, stride, STEPS, self.problem.lower, self.problem.upper
-            )
+            climb = Climb(residual, damping, stride, STEPS, self.problem.lower, self.problem.upper)
+            points, values, _ = loops().ascend(waves, points, climb)
             self._count(STEPS + 1, len(points) / 2)
             points = points[np.argsort(-values, kind="stable")[: max(1, len(points) // 2)]]
         return points

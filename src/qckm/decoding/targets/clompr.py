@@ -15,7 +15,7 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.common.random import spawn
-from qckm.decoding.model.loops import Descent, Rules, Waves
+from qckm.decoding.model.loops import Descent, Rules, Sizes, Waves
 from qckm.decoding.model.mixture import non_negative_weights
 from qckm.decoding.model.sketch_model import FirstHarmonicModel, loops
 from qckm.decoding.search.scales import choose_octave, part_of
@@ -144,5 +144,5 @@ def match_point(waves: Waves, start: Floats, low: Floats, high: Floats) -> Desce
 
 def fit_points(waves: Waves, n_points: int, start: Floats, low: Floats, high: Floats) -> Descent:
     """Step 5: descend on ‖z − Σ_k α_k a(c_k)‖² over points (K, n) and weights (K,), one after the other in a vector."""
-    found, _ = loops().fit(waves, (n_points, 0, 0), np.zeros(n_points), 0.0, start, low, high, _RULES)
+    found, _ = loops().fit(waves, Sizes(n_points, 0, 0), np.zeros(n_points), start, low, high, _RULES)
     return found

@@ -15,7 +15,7 @@ from qckm.common.arrays import Floats
 from qckm.common.random import as_generator
 from qckm.decoding.clouds.cloud import Cloud
 from qckm.decoding.fit.em import Mixture, likelihoods, race, refined
-from qckm.decoding.fit.gaussians import Fit, Problem, by_chance, draw, judge
+from qckm.decoding.fit.gaussians import Fit, Problem, by_chance, draw, explains
 from qckm.decoding.fit.starts import as_gaussians, starts
 from qckm.decoding.model.gaussian_model import Measured, Shape
 from qckm.decoding.task import require_positive, require_rows, require_sketch
@@ -135,7 +135,7 @@ def _of_rows(problem: Problem, kind: str, cloud: Cloud, n_init: int, rng: np.ran
         fit = problem.fit(start)
         other = _mixture(problem, fit)
         ahead = float(weights @ likelihoods(points, other)) - best.likelihood + lost / 2
-        if ahead > 0 and judge(problem, fit, rng).explained:
+        if ahead > 0 and explains(problem, fit, rng):
             return _found(problem, kind, other, fit, max(lost / 4 - ahead, 0.0), lost)
     return _found(problem, kind, best, Fit(start, misfit, 1), lost / 4, lost)
 
@@ -154,19 +154,13 @@ def _lost_by_halves(points: Floats, weights: Floats, whole: Mixture, kind: str, 
 def _of_sketch(
     problem: Problem, kind: str, hints: Pilot | None, n_init: int, rng: np.random.Generator
 ) -> FittedMixture:
-    """Fit from start after start, until the sketch is explained; return the fit of the least misfit.
+    """Fit a mixture to the sketch.
 
     It is judged by points drawn of it, weighted so that they have the sketch: by how much likelier EM can make them,
     and by what is lost to chance.
     """
-    fits: list[Fit] = []
-    for start in starts(problem, kind, hints, n_init, rng):
-        fits.append(problem.fit(start))
-        if explained := judge(problem, fits[-1], rng).explained:
-            break
-    best = min(fits, key=lambda fit: fit.misfit)
+    best, explained = _best_fit(problem, kind, hints, n_init, rng)
     measured, found = problem.measured, _mixture(problem, best)
-    best = best._replace(n_evaluations=sum(fit.n_evaluations for fit in fits))
     audible = measured.energy > _AUDIBLE * measured.sketch.sampling_noise() * measured.sketch.count / measured.count
     points = measured.to_centers(draw(problem, best.gaussians, _POINTS, rng))
     cloud = Cloud.calibrated(measured.sketch, np.clip(points, *measured.sketch.coded_bounds))
@@ -177,6 +171,19 @@ def _of_sketch(
         lost += _lost_by_noise(problem, kind, best, points, rng)
     known = audible and (explained or cloud.solution.matches)
     return _found(problem, kind, found, best, lost, 2 * lost if known else float("inf"))
+
+
+def _best_fit(
+    problem: Problem, kind: str, hints: Pilot | None, n_init: int, rng: np.random.Generator
+) -> tuple[Fit, bool]:
+    """Fit from start after start, until the sketch is explained; return the fit of least misfit, and whether it was."""
+    fits: list[Fit] = []
+    for start in starts(problem, kind, hints, n_init, rng):
+        fits.append(problem.fit(start))
+        if explained := explains(problem, fits[-1], rng):
+            break
+    best = min(fits, key=lambda fit: fit.misfit)
+    return best._replace(n_evaluations=sum(fit.n_evaluations for fit in fits)), explained
 
 
 def _lost_by_chance(problem: Problem, fit: Fit, points: Floats, rng: np.random.Generator) -> float:
@@ -199,12 +206,7 @@ def _lost_by_noise(problem: Problem, kind: str, fit: Fit, points: Floats, rng: n
     own, lost = likelihoods(points, _mixture(problem, fit)), []
     for _ in range(_REDRAWN):
         again = by_chance(problem, fit.gaussians, points, rng)
-        fits = []
-        for start in starts(again, kind, None, 1, rng):
-            fits.append(again.fit(start))
-            if judge(again, fits[-1], rng).explained:
-                break
-        found = min(fits, key=lambda one: one.misfit)
+        found, _ = _best_fit(again, kind, None, 1, rng)
         lost.append(float((own - likelihoods(points, _mixture(again, found))).mean()))
     return max(float(np.mean(lost)), 0.0)
 

@@ -18,7 +18,7 @@ import numpy as np
 from qckm.common.arrays import Floats
 from qckm.common.random import spawn
 from qckm.decoding.clouds.cloud import Cloud
-from qckm.decoding.fit.gaussians import Fit, Gaussians, Problem, by_chance, draw, judge
+from qckm.decoding.fit.gaussians import Fit, Gaussians, Problem, by_chance, draw, explains
 from qckm.decoding.fit.starts import one_for_all, split_up
 from qckm.decoding.model.gaussian_model import Measured, Shape
 from qckm.decoding.task import require_rows, require_sketch
@@ -131,7 +131,7 @@ def _fit(
         other = mixture.fit(split_up(mixture, rng))
         if other.misfit < fit.misfit:
             problem, fit = mixture, other
-            explained = judge(problem, fit, for_verdict).explained
+            explained = explains(problem, fit, for_verdict)
         if explained:
             break
     return _found(problem, fit, turned, explained, "gaussian" if problem.n_clusters == 1 else "clusters", rng)
@@ -163,7 +163,7 @@ def fit_low_rank(measured: Measured, rank: int, rng: np.random.Generator) -> tup
 def _with_better_axes(problem: Problem, fit: Fit, rank: int, rng: np.random.Generator) -> tuple[Fit, bool]:
     """Replace the weakest axis by what is left to explain, while that helps; tell whether the sketch is explained."""
     n = problem.measured.n_features
-    explained = judge(problem, fit, rng).explained
+    explained = explains(problem, fit, rng)
     for _ in range(_REPLACEMENTS):
         if explained:
             break
@@ -175,7 +175,7 @@ def _with_better_axes(problem: Problem, fit: Fit, rank: int, rng: np.random.Gene
         other = problem.fit(fit.gaussians._replace(entries=moved))
         if other.misfit > _HARDLY_LESS * fit.misfit:
             break
-        fit, explained = other, judge(problem, other, rng).explained
+        fit, explained = other, explains(problem, other, rng)
     return fit, explained
 
 
