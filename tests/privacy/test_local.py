@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import qckm
-from qckm.errors import MessageError, PrivacyError
+from qckm.errors import MessageError, PrivacyError, UncountedWarning
 from qckm.privacy import LocalPool, LocalReporter, pool_reports
 from qckm.privacy.local import ALL, Report, choose_bits, debiased, dumps, keep_chance, loads
-from qckm.sensor import Pool
+from qckm.sensor import Pool, wire
 
 OP = qckm.SketchOperator.from_ranges([-5, -5], [5, 5], n_clusters=2, n_frequencies=10, octaves=1, random_state=0)
 ROW = np.array([1.0, -2.0])
@@ -31,8 +31,8 @@ def test_a_report_never_spends_more_than_epsilon():
 def test_a_report_is_the_row_s_bit_or_its_opposite():
     bits = np.unpackbits(OP.encode(ROW[np.newaxis])[0], bitorder="little")
     reporter = LocalReporter(OP, 1.0)
-    for which in (0, 1 << 31, (1 << 32) - 1):
-        index = which * OP.n_measurements >> 32
+    for index in range(OP.n_measurements):
+        which = -(-(index << 32) // OP.n_measurements)  # the least number that chooses this measurement
         for coin, turned in ((0, 0), (reporter.kept - 1, 0), (reporter.kept, 1), ((1 << 32) - 1, 1)):
             (entry,) = loads(reporter.report(ROW, struct.pack("<II", which, coin))).entries
             assert entry == index << 1 | bits[index] ^ turned
@@ -102,6 +102,49 @@ def test_what_reports_spend_adds_up_bit_by_bit_also_as_rho():
     assert ledger.rho == pytest.approx(6 * of_a_bit**2 / 2)  # pure ε is ε²/2-zCDP
 
 
+def test_reports_of_a_device_are_numbered():
+    reporter = LocalReporter(OP, 1.0, device=7)
+    assert [loads(reporter.report(ROW)).name for _ in range(3)] == [f"device 7, report {number}" for number in range(3)]
+
+
+def test_the_box_of_pooled_reports_is_public():
+    """It is the operator's ranges, or how far the operator reaches."""
+    assert np.array_equal(pool_reports(OP, reports(3)).bounds, OP.ranges)
+    drawn = qckm.SketchOperator.draw(2, 10, scale=1.0, random_state=0)
+    assert np.array_equal(debiased(drawn, np.zeros(20, np.int64), 1, ALL - 1, 1).bounds, drawn.reach)
+
+
+def test_a_sum_that_just_misses_64_bits_is_an_error_of_ours():
+    doubled = OP.n_measurements * ALL // (ALL // 2)  # debiased with a bias of a half
+    total = np.full(OP.n_measurements, 3 * 2**62 // doubled)
+    with pytest.raises(MessageError, match="do not fit 64 bits"):
+        debiased(OP, total, 2**40, 3 * ALL // 4, 1)
+
+
+def test_pooled_reports_are_of_the_epsilon_that_was_asked_for():
+    sent = reports(3) + [LocalReporter(OP, 2.0, device=device).report(ROW) for device in range(10, 15)]
+    with pytest.warns(UncountedWarning, match="3 reports were counted, 0 are of another ε than these, 5 were refused"):
+        assert pool_reports(OP, sent, epsilon=1.0).count == 3
+    with pytest.warns(UncountedWarning, match="5 reports were counted, 3 are of another ε"):
+        assert pool_reports(OP, sent).count == 5  # what most have
+
+
+def test_of_as_many_reports_those_that_spent_less_count():
+    sent = [LocalReporter(OP, epsilon, device=device).report(ROW) for device, epsilon in enumerate((2.0, 1.0))]
+    for order in (sent, sent[::-1]):
+        with pytest.warns(UncountedWarning, match="1 are of another"):
+            assert pool_reports(OP, order).ledger.epsilon <= 1.0
+
+
+def test_a_pool_is_named_by_the_least_digests_of_its_reports():
+    sent = reports(40)
+    names = pool_reports(OP, sent).ledger.releases
+    assert len(names) == 32
+    assert pool_reports(OP, sent[::-1]).ledger.releases == names
+    every = sorted(pool_reports(OP, [report]).ledger.releases[0] for report in sent)
+    assert sorted(names) == every[:32]
+
+
 def test_a_report_is_counted_once():
     pool, (report, *_) = LocalPool(OP), reports(1)
     assert (pool.add(report), pool.add(report)) == (True, False)
@@ -141,6 +184,13 @@ def test_a_damaged_stream_loses_what_is_damaged_only():
 def test_a_report_that_cannot_be_is_refused(report):
     with pytest.raises(MessageError, match="expected"):
         LocalPool(OP).add(dumps(report))
+
+
+@pytest.mark.parametrize("payload", [b"", bytes(7), bytes(8)])
+def test_a_report_without_a_chance_or_a_bit_is_refused(payload):
+    message = wire.Message(wire.LOCAL, OP.short_fingerprint, 0, 0, 1, 0, payload)
+    with pytest.raises(MessageError, match="device 0"):
+        loads(wire.dumps(message))
 
 
 def test_what_a_reporter_refuses():

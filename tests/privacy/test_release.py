@@ -207,6 +207,28 @@ def test_ranges_are_one_number_a_column(ranges):
         private(ranges=ranges)
 
 
+def test_the_box_of_a_release_is_public():
+    """It is the operator's ranges, or how far the operator reaches, whatever the rows are."""
+    drawn = qckm.SketchOperator.draw(2, 20, scale=1.0, random_state=0)
+    assert np.array_equal(private(drawn.sketch(ROWS), operator_is_public=True).bounds, drawn.reach)
+    assert np.array_equal(private().bounds, OP.ranges)
+    assert np.array_equal(private(ranges=([-9, -8], [7, 6])).bounds, [[-9, -8], [7, 6]])
+
+
+@pytest.mark.parametrize("name", ["epsilon", "delta", "rho"])
+def test_a_budget_that_is_no_number_is_named(name):
+    with pytest.raises(PrivacyError, match=f"Expected {name} to be a number"):
+        private(**{name: "much"})
+    with pytest.raises(PrivacyError, match=f"Expected {name} to be a finite number > 0"):
+        private(**{name: 0.0})
+
+
+def test_the_command_line_can_tell_what_to_do_about_an_operator_of_rows():
+    with pytest.raises(PrivacyError) as refused:
+        private(qckm.SketchOperator.draw(2, 20, scale=1.0, random_state=0).sketch(ROWS))
+    assert refused.value.about == "public operator"
+
+
 def test_budgets_may_be_numpy_s_numbers():
     public = release(SKETCH, epsilon=np.float32(0.5), delta=np.float64(1e-6))
     assert public.ledger.epsilon_at(1e-6) == pytest.approx(0.5)

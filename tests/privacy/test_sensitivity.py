@@ -1,12 +1,14 @@
 """No row changes a sketch by more than the formula says: searched for over every phase of every table."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qckm
-from qckm.privacy.mechanisms import of_one_row
+from qckm.privacy.mechanisms import Sensitivity, gaussian, laplace, of_one_row
 
 SIGNATURES = ("one-bit", "exponential", "2-bit", "3-bit", "triangle", "modulo")
 
@@ -51,3 +53,19 @@ def test_the_numbers_of_the_issue():
     S = 32767
     assert tone.l1 / (50 * S) == pytest.approx(1.4143, abs=1e-4)
     assert np.sqrt(tone.l2_squared / 50) / S == pytest.approx(1.00004, abs=2e-5)
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("counted", [True, False])
+def test_noise_is_that_of_sums_and_count_together(rows, counted):
+    """The count is multiplied by a weight that makes it a 64th of all that a row can change, and changes with it."""
+    pytest.importorskip("opendp.prelude")
+    one = Sensitivity(l1=64 * 5, l2_squared=64 * 9, largest=1)
+    noise = gaussian(one, rows, counted, rho=0.5)
+    assert noise.count_weight == 3
+    assert noise.variance == pytest.approx(rows**2 * (64 * 9 + 9 * counted), rel=1e-6)  # the squared distance / 2ρ
+    noise = laplace(one, rows, counted, epsilon=2.0)
+    assert noise.count_weight == 5
+    scale = rows * (64 * 5 + 5 * counted) / 2.0
+    assert noise.variance == pytest.approx(1 / (2 * math.sinh(1 / scale / 2) ** 2), rel=1e-6)
+    assert (noise.epsilon, noise.rho) == pytest.approx((2.0, 2.0))  # pure ε is ε²/2-zCDP
