@@ -94,10 +94,24 @@ def dominating_column(variances: Floats, names: Sequence[str], known: Collection
 
 def doubts_of_rows(rows: Floats, weights: Floats, units: Floats, names: Sequence[str]) -> tuple[Remark, ...]:
     """Return what a user should hear of the columns of a pilot, which count in such units (n,)."""
-    identifiers = identifiers_in_rows(rows, weights, names)
     with np.errstate(over="ignore", invalid="ignore"):
         counted = rows / units
         variances = weights @ (counted - np.average(counted, axis=0, weights=weights)) ** 2
+    return _doubts(identifiers_in_rows(rows, weights, names), variances, names)
+
+
+def doubts_of_sketch(
+    sketch: Sketch, variances: Floats, rows: Floats | None, weights: Floats | None
+) -> tuple[Remark, ...]:
+    """Return the same for a sketch's columns, of such variances (n,), and for distinct rows of it, if there are any."""
+    names = names_of(sketch)
+    identifiers = identifiers_in_sketch(sketch, names)
+    if rows is not None and weights is not None:
+        identifiers |= identifiers_in_rows(rows, weights, names)
+    return _doubts(identifiers, variances, names)
+
+
+def _doubts(identifiers: dict[str, Remark], variances: Floats, names: Sequence[str]) -> tuple[Remark, ...]:
     dominating = dominating_column(variances, names, known=identifiers)
     return (*identifiers.values(), *([dominating] if dominating else []))
 

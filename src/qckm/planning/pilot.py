@@ -9,6 +9,7 @@ equal rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import NormalDist
 from typing import Any
 
@@ -21,7 +22,6 @@ from qckm.errors import QckmError
 from qckm.kernels.reference import CODE_LIMIT, TURN
 from qckm.operator.drawing import ONE_OF
 from qckm.operator.signatures import Signature
-from qckm.sources.rows import require_finite
 
 # Rows of a pilot at least, where there are as many, and a cluster: what it is clustered by needs some of each.
 PILOT_ROWS, ROWS_A_CLUSTER = 5000, 50
@@ -79,17 +79,19 @@ class Pilot:
         """Return the same without any row: what may be kept, and travel."""
         return replace(self, rows=np.empty((0, self.rows.shape[1])), weights=np.empty(0))
 
+    @cached_property
     def mean(self) -> Floats:
-        """Return the weighted mean, (n,)."""
+        """The weighted mean, (n,)."""
         return np.average(self.rows, axis=0, weights=self.weights)
 
+    @cached_property
     def deviations(self) -> Floats:
-        """Return the weighted standard deviation of each feature, (n,)."""
-        return np.sqrt(np.average((self.rows - self.mean()) ** 2, axis=0, weights=self.weights))
+        """The weighted standard deviation of each feature, (n,)."""
+        return np.sqrt(np.average((self.rows - self.mean) ** 2, axis=0, weights=self.weights))
 
     def units(self) -> Floats:
         """Return what standardised columns count in: their deviations, to a few bits; 0 of those that are constant."""
-        return np.where(np.ptp(self.rows, axis=0) == 0, 0.0, _rounded(self.deviations()))
+        return np.where(np.ptp(self.rows, axis=0) == 0, 0.0, _rounded(self.deviations))
 
     def repeated(self, size: int) -> Floats:
         """Return at most `size` rows, each about as often as its weight says: for those who take no weights."""
@@ -101,10 +103,9 @@ class Pilot:
 
 
 def pilot_of(X: npt.NDArray[Any], sample_weight: npt.NDArray[Any] | None) -> Pilot:
-    """Return the pilot that rows X: (rows, n) and their weights are; refuse what k-means cannot add up."""
+    """Return the pilot that finite rows X: (rows, n) and their weights are; refuse what k-means cannot add up."""
     counts = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, np.float64)
     rows = np.asarray(X, np.float64)
-    require_finite(rows)
     largest = np.abs(rows).max()
     if largest and not _SMALLEST <= largest <= 1 / _SMALLEST:
         raise QckmError(
@@ -152,9 +153,9 @@ def choose_settings(
     # Rounded, as the origin is: a k-means whose last bits depend on the processor must not give another operator.
     scale = float(_rounded(max(of_a_cluster, apart, _distance(pilot) / _scales_reached(n))))
     grid = np.ldexp(0.5, int(np.frexp(scale)[1]) - 2)
-    origin = np.rint(pilot.mean() / grid) * grid
+    origin = np.rint(pilot.mean / grid) * grid
     extent = _FURTHER * np.abs(pilot.rows - origin).max(axis=0)
-    return Settings(scale, origin * units, extent * units, centers * units, pilot.deviations() * units)
+    return Settings(scale, origin * units, extent * units, centers * units, pilot.deviations * units)
 
 
 def choose_law(
@@ -185,7 +186,7 @@ def _cluster(pilot: Pilot, n_clusters: int, rng: np.random.Generator) -> tuple[F
     if distinct <= n_clusters:
         return pilot.rows[np.arange(n_clusters) % distinct], 0.0
     # Centred and of unit size: k-means' own arithmetic then loses nothing to a large offset.
-    mean, size = pilot.mean(), _deviation(pilot)
+    mean, size = pilot.mean, _deviation(pilot)
     rows = (pilot.rows - mean) / size
     runs = count_runs(_RUNS, distinct, n, n_clusters)
     best = kmeans(rows, pilot.weights, n_clusters, runs, rng)
@@ -207,7 +208,7 @@ def _spacing(centers: Floats) -> float:
 
 def _distance(pilot: Pilot) -> float:
     """Return how far from their mean, in any feature, all rows of a pilot are but the furthest few."""
-    distances = np.abs(pilot.rows - pilot.mean()).max(axis=1)
+    distances = np.abs(pilot.rows - pilot.mean).max(axis=1)
     order = np.argsort(distances, kind="stable")
     within = np.cumsum(pilot.weights[order])
     return float(distances[order[np.searchsorted(within, (1 - _SHARE_BEYOND) * within[-1])]])
@@ -226,7 +227,7 @@ def _scales_reached(n: int) -> float:
 
 def _deviation(pilot: Pilot) -> float:
     """Return the standard deviation in one direction, over all of them."""
-    return float(np.sqrt((pilot.deviations() ** 2).mean()))
+    return float(np.sqrt((pilot.deviations**2).mean()))
 
 
 def _rounded(values: Floats | float) -> Floats:

@@ -115,8 +115,8 @@ class RowSample:
         center, factors = np.zeros(n_features), np.zeros(n_features)
         if around is not None:
             in_units = np.ones(n_features) if units is None else units
-            mean_square = float(((around.deviations() / in_units) ** 2).sum())
-            center, factors = around.mean(), 1 / (in_units * np.sqrt(max(mean_square, _SMALLEST)))
+            mean_square = float(((around.deviations / in_units) ** 2).sum())
+            center, factors = around.mean, 1 / (in_units * np.sqrt(max(mean_square, _SMALLEST)))
         nothing = np.empty(0, np.uint64), np.empty((0, n_features)), np.empty(0)
         key_limit = np.uint64(0) if around is None else _LAST
         return cls(size, seed, center, factors, 0.0, _no_counts(), *nothing, key_limit=key_limit)

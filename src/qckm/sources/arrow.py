@@ -1,9 +1,12 @@
-"""Arrow columns to rows: checked before they are read, what is a number, and how nulls become NaN."""
+"""Arrow batches and columns to rows: checked before they are read, what is a number, and how nulls become NaN."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -12,10 +15,56 @@ from pyarrow import types
 from qckm.common.arrays import Rows
 from qckm.common.text import format_bytes
 from qckm.errors import SourceError
-from qckm.sources.table import Column, Selection, reading
+from qckm.sources.table import Chunk, Column, Kept, Selection, Table, reading
+from qckm.sources.text import number
 
 # A file may ask for this much memory at a time, or for so many times its own bytes.
 _MOST_UNPACKED, _MOST_TIMES = 1 << 29, 64
+_KEPT_ROWS = 1 << 16
+
+
+class BatchesTable(Table):
+    """Arrow record batches, which a subclass gives: they are checked before anything is read of them."""
+
+    _schema: pa.Schema
+    _keys: Mapping[str, str] = MappingProxyType({})  # columns that no batch holds, of one value each
+
+    @abstractmethod
+    def _batches(
+        self, names: Sequence[str], first_row: int, batch_rows: int
+    ) -> Iterator[tuple[pa.RecordBatch, int, int]]:
+        """Yield batches with these columns, or their parts: each with its first row and the bytes read by its end.
+
+        Those before `first_row` may be left out, those of more than `batch_rows` be parted.
+        """
+
+    def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
+        """Yield rows."""
+        names = [name for name in selection.names if name not in self._keys]
+        constants = {name: self._number_of(name) for name in selection.names if name in self._keys}
+        with reading(self.label, "cannot be read on"):
+            for batch, begin, taken in self._batches(names, first_row, batch_rows):
+                require_valid(batch, names, self.label)
+                for at in range(max(0, first_row - begin), batch.num_rows, batch_rows):
+                    yield rows_of(batch.slice(at, batch_rows), selection, constants), taken
+
+    def keep(self, names: Sequence[str]) -> Kept:
+        """Return columns of any kind as they are; keys as text."""
+        held = {name: plain_type(self._schema.field(name).type) for name in names if name not in self._keys}
+        schema = pa.schema([pa.field(name, held.get(name, pa.string())) for name in names])
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for batch, begin, _ in self._batches(list(held), self.first_row, _KEPT_ROWS):
+                require_valid(batch, list(held), self.label)
+                yield kept_batch(batch.slice(max(0, self.first_row - begin)), schema, self._keys)
+
+        return schema, batches()
+
+    def _number_of(self, key: str) -> float:
+        value = number(self._keys[key])
+        if math.isnan(value):
+            raise SourceError(f"{self.label}: {key}={self._keys[key]} in the path is not a number.")
+        return value
 
 
 def columns_of(schema: pa.Schema) -> list[Column]:
@@ -75,7 +124,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if types.is_dictionary(kind) else kind
 
 
-def kept_batch(batch: pa.RecordBatch, schema: pa.Schema, constants: Mapping[str, str] | None = None) -> pa.RecordBatch:
+def kept_batch(batch: pa.RecordBatch, schema: pa.Schema, constants: Mapping[str, str]) -> pa.RecordBatch:
     """Return columns of a batch that has been checked, as a schema wants them; `constants` are those it lacks."""
     held, found = set(batch.schema.names), []
     for field in schema:
@@ -83,7 +132,7 @@ def kept_batch(batch: pa.RecordBatch, schema: pa.Schema, constants: Mapping[str,
             array = batch.column(field.name)
             found.append(array.dictionary_decode() if types.is_dictionary(array.type) else array)
         else:
-            found.append(pa.array([(constants or {})[field.name]] * batch.num_rows, pa.string()))
+            found.append(pa.array([constants[field.name]] * batch.num_rows, pa.string()))
     return pa.RecordBatch.from_arrays(found, schema=schema)
 
 

@@ -6,14 +6,13 @@ Files are read, not mapped: one that is cut short while it is mapped kills the p
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 
 from qckm.errors import SourceError
-from qckm.sources.arrow import columns_of, kept_batch, plain_type, require_valid, rows_of
+from qckm.sources.arrow import BatchesTable, columns_of
 from qckm.sources.arrow_sizes import (
     Batch,
     Messages,
@@ -25,7 +24,7 @@ from qckm.sources.arrow_sizes import (
     read_slices,
 )
 from qckm.sources.raw import Peekable
-from qckm.sources.table import Chunk, Kept, Selection, Span, Table, evenly, reading
+from qckm.sources.table import Span, evenly, reading
 
 _EXPECTED = "expected Arrow data"
 # A batch of more than so many batches of ours is read in parts, where it can be.
@@ -34,38 +33,6 @@ _LARGE = 4
 
 # What is opened for reading: a schema, and batches of it, each with how many bytes had been read by then.
 Opened = tuple[pa.Schema, Iterator[tuple[pa.RecordBatch, int]]]
-
-
-class BatchesTable(Table):
-    """Arrow record batches, which a subclass gives: they are checked before anything is read of them."""
-
-    _schema: pa.Schema
-
-    @abstractmethod
-    def _batches(self, names: Sequence[str], batch_rows: int | None) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """Yield batches with these columns, or their parts, each with how many bytes had been read by then."""
-
-    def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
-        """Yield rows; those before `first_row` are read and dropped."""
-        row = 0
-        with reading(self.label, "cannot be read on"):
-            for batch, taken in self._batches(selection.names, batch_rows):
-                require_valid(batch, selection.names, self.label)
-                start = min(batch.num_rows, max(0, first_row - row))
-                row += batch.num_rows
-                for at in range(start, batch.num_rows, batch_rows):
-                    yield rows_of(batch.slice(at, batch_rows), selection), taken
-
-    def keep(self, names: Sequence[str]) -> Kept:
-        """Return columns of any kind as they are."""
-        schema = pa.schema([pa.field(name, plain_type(self._schema.field(name).type)) for name in names])
-
-        def batches() -> Iterator[pa.RecordBatch]:
-            for batch, _ in self._batches(names, None):
-                require_valid(batch, names, self.label)
-                yield kept_batch(batch, schema)
-
-        return schema, batches()
 
 
 class HandedTable(BatchesTable):
@@ -84,10 +51,15 @@ class HandedTable(BatchesTable):
         with reading(self.label, self._expected):
             return self._open()
 
-    def _batches(self, names: Sequence[str], batch_rows: int | None) -> Iterator[tuple[pa.RecordBatch, int]]:
+    def _batches(
+        self, names: Sequence[str], first_row: int, batch_rows: int
+    ) -> Iterator[tuple[pa.RecordBatch, int, int]]:
         _, batches = self._waiting or self._opened()
         self._waiting = None
-        return batches
+        row = 0
+        for batch, taken in batches:
+            yield batch, row, taken
+            row += batch.num_rows
 
 
 class ArrowFileTable(BatchesTable):
@@ -103,16 +75,19 @@ class ArrowFileTable(BatchesTable):
                 self._schema = pa.ipc.open_file(again).schema
             self.columns = columns_of(self._schema)
 
-    def _batches(self, names: Sequence[str], batch_rows: int | None) -> Iterator[tuple[pa.RecordBatch, int]]:
+    def _batches(
+        self, names: Sequence[str], first_row: int, batch_rows: int
+    ) -> Iterator[tuple[pa.RecordBatch, int, int]]:
         # Columns that are not asked for are not read; of several of one name, the first is.
         places = {column.name: place for place, column in reversed(list(enumerate(self.columns)))}
         options = pa.ipc.IpcReadOptions(included_fields=[places[name] for name in names])
         with open(self.place, "rb", buffering=0) as file, pa.OSFile(self.place) as again:
-            reader = pa.ipc.open_file(again, options=options)
+            reader, row = pa.ipc.open_file(again, options=options), 0
             for number in self._read:
                 done = (number + 1) * (self.n_bytes or 0) // len(self._blocks)
                 for part in self._parts(file, number, names, batch_rows) or [reader.get_batch(number)]:
-                    yield part, done
+                    yield part, row, done
+                    row += part.num_rows
 
     def spans(self, n_bytes: int) -> list[Span] | None:
         """Cut the file between batches, which the spans count."""
@@ -125,12 +100,12 @@ class ArrowFileTable(BatchesTable):
         self.label = f"{self.label}, batches {span[0]} to {span[1] - 1}"
 
     def _parts(
-        self, file: BinaryIO, number: int, names: Sequence[str], batch_rows: int | None
+        self, file: BinaryIO, number: int, names: Sequence[str], batch_rows: int
     ) -> Iterator[pa.RecordBatch] | None:
         """Check a batch; return it in parts where it is large and can be read so."""
         start, length = self._blocks[number]
         batch = self._check_message(file, start, length)
-        if batch is None or batch_rows is None or batch.rows <= _LARGE * batch_rows:
+        if batch is None or batch.rows <= _LARGE * batch_rows:
             return None
         columns = locate(batch, self._schema, names)
         if columns is None:

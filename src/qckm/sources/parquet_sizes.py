@@ -7,7 +7,7 @@ have to know codecs and sizes before it allocates what pages ask for.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -222,8 +222,11 @@ class Footer:
             require_modest_size(min(packed, size), unpacked, "row groups with pages", label)
 
 
-def read_footer(file: BinaryIO, columns: Container[int] | None = None) -> Footer:
-    """Return the footer of a file, with the chunks of all columns, or of those with some numbers."""
+def read_footer(file: BinaryIO, columns: Container[int] | None = None, rows: Sequence[int] | None = None) -> Footer:
+    """Return the footer of a file, with the chunks of all columns, or of those with some numbers.
+
+    With `rows`, those that each group should have, groups of others are refused, and chunks of other numbers of values.
+    """
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - _TAIL))
     tail = file.read(_TAIL)
@@ -234,7 +237,7 @@ def read_footer(file: BinaryIO, columns: Container[int] | None = None) -> Footer
     try:
         _, top = read_struct(file.read(length), 0, _top(columns))
         groups = top.get(_GROUPS, [])
-        return Footer(
+        footer = Footer(
             rows=tuple(group[_ROWS] for group in groups),
             chunks=tuple(tuple(_chunk(column[_METADATA]) for column in group[_COLUMNS]) for group in groups),
             nested=any(field.get(_REPETITION) == _REPEATED or field.get(_CHILDREN) for field in top[_SCHEMA][1:]),
@@ -242,6 +245,11 @@ def read_footer(file: BinaryIO, columns: Container[int] | None = None) -> Footer
         )
     except (IndexError, KeyError) as error:
         raise ValueError("expected a Parquet footer, got less of it") from error
+    if rows is not None:
+        if [*rows] != [*footer.rows]:
+            raise ValueError(f"expected row groups of {rows[:9]} rows, got {footer.rows[:9]}")
+        footer.require_as_many_values()
+    return footer
 
 
 def _top(columns: Container[int] | None) -> Fields:

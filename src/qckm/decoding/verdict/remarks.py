@@ -6,7 +6,7 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.errors import Remark
-from qckm.planning.column_checks import dominating_column, identifiers_in_rows, identifiers_in_sketch, names_of
+from qckm.planning.column_checks import doubts_of_sketch
 from qckm.planning.pilot import Pilot
 from qckm.sketch import Sketch, SketchOperator
 
@@ -43,19 +43,15 @@ def remarks_on(sketch: Sketch, centers: Floats, weights: Floats, sample: Pilot |
     identical = _identical(sketch)
     if identical:
         return (identical,)
-    names = names_of(sketch)
-    identifiers = identifiers_in_sketch(sketch, names)
-    distinct = None
+    rows = counts = None
     if sample is not None:
         rows, which = np.unique(sample.rows, axis=0, return_inverse=True)
-        distinct = len(rows)
-        identifiers |= identifiers_in_rows(rows, np.bincount(which.ravel(), sample.weights).astype(np.float64), names)
+        counts = np.bincount(which.ravel(), sample.weights).astype(np.float64)
     found = [
-        _too_few_rows(len(centers), distinct),
+        _too_few_rows(len(centers), None if rows is None else len(rows)),
         _coincident(sketch.operator, centers),
         _empty(weights * sketch.count) if sketch.exact else None,
-        *identifiers.values(),
-        dominating_column(_variances(sketch, centers, weights), names, known=identifiers),
+        *doubts_of_sketch(sketch, _variances(sketch, centers, weights), rows, counts),
     ]
     return tuple(remark for remark in found if remark)
 
