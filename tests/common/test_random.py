@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from qckm.common.random import as_generator, as_seed, mixed_with, spawn
+from qckm.common.random import as_generator, as_seed, spawn
 from qckm.errors import QckmError
 
 
@@ -32,14 +32,6 @@ def test_generators_are_independent_of_how_much_is_drawn_from_others():
     first, second = spawn(3, 2)
     draws(first)
     assert draws(second) == draws(spawn(3, 2)[1])
-
-
-def test_a_mixed_generator_depends_on_every_bit_but_not_on_the_sign_of_zero():
-    def mixed(*values):
-        return draws(mixed_with(np.random.default_rng(0), np.array(values)))
-
-    assert mixed(0.0, 1.0) == mixed(-0.0, 1.0)
-    assert mixed(0.0, 1.0) != mixed(0.0, np.nextafter(1.0, 2.0))
 
 
 @pytest.mark.parametrize("wrong", [-1, 0.5, "7", [1]])

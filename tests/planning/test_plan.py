@@ -7,7 +7,7 @@ import pytest
 
 from qckm.errors import OperatorError, RowsError
 from qckm.operator.request import choose_n_frequencies
-from qckm.planning.plan import Plan, draw_operator, plan_decoding
+from qckm.planning.plan import Plan, _mixed_with, draw_operator, plan_decoding
 from qckm.sources.opening import open_source
 
 
@@ -174,3 +174,11 @@ def test_an_offset_moves_the_origin_and_changes_no_step():
 def test_frequencies_are_five_an_unknown_and_down_to_two_where_these_would_be_gigabytes(n, n_clusters, m):
     """22 369 of 3000 features are 2**26 components, between two and five an unknown."""
     assert choose_n_frequencies(n, n_clusters) == m
+
+
+def test_a_mixed_generator_depends_on_every_bit_but_not_on_the_sign_of_zero():
+    def mixed(*values):
+        return _mixed_with(np.random.default_rng(0), np.array(values)).integers(2**32, size=4).tolist()
+
+    assert mixed(0.0, 1.0) == mixed(-0.0, 1.0)
+    assert mixed(0.0, 1.0) != mixed(0.0, np.nextafter(1.0, 2.0))

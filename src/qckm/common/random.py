@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from qckm.common.arrays import sha256
 from qckm.errors import QckmError
 
 if TYPE_CHECKING:
@@ -35,16 +33,6 @@ def as_seed(random_state: RandomStateLike) -> int:
 def spawn(random_state: RandomStateLike, n: int) -> list[np.random.Generator]:
     """Return n independent generators: drawing more from one leaves the others as they were."""
     return [np.random.default_rng(seed) for seed in _seed(random_state).spawn(n)]
-
-
-def mixed_with(rng: np.random.Generator, *arrays: npt.NDArray[np.float64]) -> np.random.Generator:
-    """Return a generator that depends on another and on every bit of some arrays."""
-    digest = sha256()
-    for array in arrays:
-        digest.update(f"{array.shape}".encode() + (array + 0.0).astype("<f8").tobytes())  # -0.0 and 0.0 are one
-    words = np.frombuffer(digest.digest(), "<u4")
-    own = rng.integers(2**32, size=4, dtype=np.uint32)
-    return np.random.default_rng(np.random.SeedSequence([*own.tolist(), *words.tolist()]))
 
 
 def _seed(random_state: RandomStateLike) -> np.random.SeedSequence:

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from qckm.common.random import as_seed, mixed_with, spawn
+from qckm.common.arrays import Floats, sha256
+from qckm.common.random import as_seed, spawn
 from qckm.errors import DecodeError, OperatorError, QckmError, RemarkWarning, warn
 from qckm.operator import signatures
 from qckm.operator.drawing import require_drawable
@@ -198,7 +199,7 @@ def draw_operator(
         dither=plan.dither,
         origin=origin,
         units=units,
-        random_state=for_operator if pilot is None else mixed_with(for_operator, pilot.rows, pilot.weights),
+        random_state=for_operator if pilot is None else _mixed_with(for_operator, pilot.rows, pilot.weights),
         feature_names=rows.feature_names,
         octaves=plan.octaves,
         extent=extent,
@@ -207,6 +208,16 @@ def draw_operator(
     if pilot is None or not n_clusters:
         return Planned(operator, None, None, tuple(words), remarks)
     return _with_hints(operator, pilot, settings, plan, tuple(words), remarks)
+
+
+def _mixed_with(rng: np.random.Generator, *arrays: Floats) -> np.random.Generator:
+    """Return a generator that depends on another and on every bit of some arrays."""
+    digest = sha256()
+    for array in arrays:
+        digest.update(f"{array.shape}".encode() + (array + 0.0).astype("<f8").tobytes())  # -0.0 and 0.0 are one
+    words = np.frombuffer(digest.digest(), "<u4")
+    own = rng.integers(2**32, size=4, dtype=np.uint32)
+    return np.random.default_rng(np.random.SeedSequence([*own.tolist(), *words.tolist()]))
 
 
 def plan_decoding(source: Source | HeldRows, plan: Plan, operator: SketchOperator) -> Planned:

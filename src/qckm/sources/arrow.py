@@ -6,6 +6,7 @@ import json
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -15,7 +16,7 @@ from pyarrow import types
 from qckm.common.arrays import Rows
 from qckm.common.text import format_bytes
 from qckm.errors import SourceError
-from qckm.sources.table import Chunk, Column, Kept, Selection, Table, reading
+from qckm.sources.table import PATH_KEY, Chunk, Column, Kept, Selection, Table, reading
 from qckm.sources.text import number
 
 # A file may ask for this much memory at a time, or for so many times its own bytes.
@@ -28,6 +29,11 @@ class BatchesTable(Table):
 
     _schema: pa.Schema
     _keys: Mapping[str, str] = MappingProxyType({})  # columns that no batch holds, of one value each
+
+    @cached_property
+    def columns(self) -> list[Column]:  # type: ignore[override]
+        """The columns of the batches, and the keys."""
+        return [*columns_of(self._schema), *(Column(name, False, PATH_KEY) for name in self._keys)]
 
     @abstractmethod
     def _batches(

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from qckm.errors import SourceError
-from qckm.sources.arrow import BatchesTable, columns_of
+from qckm.sources.arrow import BatchesTable
 from qckm.sources.arrow_sizes import (
     Batch,
     Messages,
@@ -45,7 +45,6 @@ class HandedTable(BatchesTable):
         # Opened for its schema, and read from there: some connections allow one open result at a time.
         self._waiting: Opened | None = self._opened()
         self._schema = self._waiting[0]
-        self.columns = columns_of(self._schema)
 
     def _opened(self) -> Opened:
         with reading(self.label, self._expected):
@@ -73,7 +72,6 @@ class ArrowFileTable(BatchesTable):
             self._read = range(len(self._blocks))
             with pa.OSFile(path) as again:
                 self._schema = pa.ipc.open_file(again).schema
-            self.columns = columns_of(self._schema)
 
     def _batches(
         self, names: Sequence[str], first_row: int, batch_rows: int

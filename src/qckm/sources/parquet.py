@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from qckm.errors import SourceError
-from qckm.sources.arrow import BatchesTable, columns_of
+from qckm.sources.arrow import BatchesTable
 from qckm.sources.parquet_sizes import read_footer
-from qckm.sources.table import PATH_KEY, Column, reading
+from qckm.sources.table import reading
 
 _MOST_ROWS = 1 << 48
 
@@ -28,7 +28,6 @@ class ParquetTable(BatchesTable):
             self._schema = file.schema_arrow
             self._groups = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
         self._keys = {name: key for name, key in _partition_keys(path).items() if name not in self._schema.names}
-        self.columns = [*columns_of(self._schema), *(Column(name, False, PATH_KEY) for name in self._keys)]
         self.n_rows = sum(self._groups)
         if not all(0 <= rows <= _MOST_ROWS for rows in self._groups):
             raise SourceError(f"{path}: expected numbers of rows, got {min(self._groups)} to {max(self._groups)}.")
