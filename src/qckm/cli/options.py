@@ -106,12 +106,7 @@ _reading_options = _chain(
         help="Columns to read, by name, or by position (0,1,…) where none has that name; may be given several times. "
         "[default: the operator's or model's, or all]",
     ),
-    click.option(
-        "--exclude",
-        type=COLUMNS,
-        multiple=True,
-        help="Columns to leave out; all others are read.",
-    ),
+    click.option("--exclude", type=COLUMNS, multiple=True, help="Columns to leave out; all others are read."),
     click.option(
         "--header/--no-header",
         default=None,
@@ -238,11 +233,7 @@ def operator_option(required: bool = False) -> Decorator:
 run_options = _chain(
     click.option("--resume", is_flag=True, help="Continue from the checkpoint beside the output, if there is one."),
     click.option(
-        "--checkpoint-every",
-        type=DURATION,
-        default="10s",
-        show_default=True,
-        help="How often to save a checkpoint.",
+        "--checkpoint-every", type=DURATION, default="10s", show_default=True, help="How often to save a checkpoint."
     ),
     click.option(
         "--device",

@@ -130,11 +130,7 @@ class Settings:
 
 
 def choose_settings(
-    pilot: Pilot,
-    n_clusters: int,
-    rng: np.random.Generator,
-    radians: float = _OF_PLENTY[1],
-    units: Floats | float = 1.0,
+    pilot: Pilot, n_clusters: int, rng: np.random.Generator, radians: float = _OF_PLENTY[1], units: Floats | float = 1.0
 ) -> Settings:
     """Choose for K clusters: an rms ‖ω‖ of so many radians per deviation of a cluster, unless they are far apart.
 

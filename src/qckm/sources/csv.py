@@ -166,13 +166,9 @@ class CsvTable(TextTable):
             pa.BufferReader(text),
             pacsv.ReadOptions(column_names=self._names, block_size=piece, use_threads=on_wrong is None),
             pacsv.ParseOptions(
-                delimiter=self._first.delimiter,
-                quote_char='"' if block.quotes else False,
-                invalid_row_handler=on_wrong,
+                delimiter=self._first.delimiter, quote_char='"' if block.quotes else False, invalid_row_handler=on_wrong
             ),
             pacsv.ConvertOptions(
-                include_columns=list(names),
-                column_types=dict.fromkeys(names, kind),
-                decimal_point=self._text.decimal,
+                include_columns=list(names), column_types=dict.fromkeys(names, kind), decimal_point=self._text.decimal
             ),
         )

@@ -13,16 +13,7 @@ import pyarrow as pa
 
 from qckm.errors import SourceError
 from qckm.sources.arrow import BatchesTable
-from qckm.sources.arrow_sizes import (
-    Batch,
-    Messages,
-    batch_of,
-    blocks_of,
-    body_length,
-    locate,
-    metadata_of,
-    read_slices,
-)
+from qckm.sources.arrow_sizes import Batch, Messages, batch_of, blocks_of, body_length, locate, metadata_of, read_slices
 from qckm.sources.raw import Peekable
 from qckm.sources.table import Span, evenly, reading
 

@@ -214,10 +214,7 @@ def _open_npz(path: str) -> NumpyTable:
 def _layout(file: IO[bytes], path: str, size: int) -> Layout:
     """Read a header, and refuse one that promises what the `size` bytes do not hold."""
     version = np.lib.format.read_magic(file)
-    readers: Any = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }
+    readers: Any = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in readers:  # 3.0 is for records whose fields have names in other scripts
         raise SourceError(f"{path}: {_EXPECTED} 1.0 or 2.0, got {version[0]}.{version[1]}.")
     shape, by_column, dtype = readers[version](file)

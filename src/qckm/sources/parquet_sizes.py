@@ -161,14 +161,7 @@ _REPEATED = 2
 
 _INT, _LONG, _TEXT = (INT32, read_whole), (INT64, read_whole), (BINARY, read_bytes)
 _FIELD: Fields = {_REPETITION: _INT, _CHILDREN: _INT}
-_CHUNK: Fields = {
-    _KIND: _INT,
-    _CODEC: _INT,
-    _VALUES: _LONG,
-    _SIZE: _LONG,
-    _DATA_START: _LONG,
-    _DICTIONARY_START: _LONG,
-}
+_CHUNK: Fields = {_KIND: _INT, _CODEC: _INT, _VALUES: _LONG, _SIZE: _LONG, _DATA_START: _LONG, _DICTIONARY_START: _LONG}
 _NOTE: Fields = {_KEY: _TEXT, _VALUE: _TEXT}
 
 

@@ -27,14 +27,7 @@ from qckm.sources.source import Source
 @options.data_options
 @options.strict_option
 @options.console_options
-def command(
-    sketch: str,
-    sample: str,
-    output: str | None,
-    reading: Reading,
-    strict: bool,
-    console: Console,
-) -> int:
+def command(sketch: str, sample: str, output: str | None, reading: Reading, strict: bool, console: Console) -> int:
     """Weigh the rows of SAMPLE so that they represent all the rows of SKETCH.
 
     \b

@@ -163,12 +163,7 @@ def command(
 
 
 def _read(
-    names: list[str],
-    others: list[str],
-    operator_file: str | None,
-    on_bad: OnBad,
-    engine: str | None,
-    console: Console,
+    names: list[str], others: list[str], operator_file: str | None, on_bad: OnBad, engine: str | None, console: Console
 ) -> tuple[list[Sketch], list[Sketch]]:
     """Read the sketches, and sketch what is data."""
     data = [name for name in (*names, *others) if not is_sketch(name)]

@@ -19,13 +19,7 @@ from qckm.sketch.sketch import require_columns
 @click.option("--output", "-o", type=Output(), help="Where the bits go. [default: stdout]")
 @options.data_options
 @options.console_options
-def command(
-    data: tuple[str, ...],
-    operator_file: str,
-    output: str | None,
-    reading: Reading,
-    console: Console,
-) -> None:
+def command(data: tuple[str, ...], operator_file: str, output: str | None, reading: Reading, console: Console) -> None:
     """Write the one-bit contributions of each row of DATA: M bits, little bit first, in whole bytes, row after row.
 
     \b

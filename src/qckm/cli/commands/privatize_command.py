@@ -30,11 +30,7 @@ from qckm.cli.inputs import read_ranges
     help="What is protected: whether a row is there, or which one is.",
 )
 @click.option(
-    "--rows-per-person",
-    type=Whole(min=1),
-    default=1,
-    show_default=True,
-    help="How many rows one person has at most.",
+    "--rows-per-person", type=Whole(min=1), default=1, show_default=True, help="How many rows one person has at most."
 )
 @click.option("--max-weight", type=Whole(min=1), help="The greatest weight of a row, where rows have weights.")
 @click.option(

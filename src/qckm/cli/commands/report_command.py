@@ -29,12 +29,7 @@ _SAMPLE = 2000
 @options.strict_option
 @options.console_options
 def command(
-    model_file: str,
-    data: tuple[str, ...],
-    output: str | None,
-    reading: Reading,
-    strict: bool,
-    console: Console,
+    model_file: str, data: tuple[str, ...], output: str | None, reading: Reading, strict: bool, console: Console
 ) -> int:
     """Write one self-contained HTML page about MODEL: no script, no network, nothing beside it.
 
