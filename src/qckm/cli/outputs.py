@@ -120,13 +120,11 @@ PICTURES = (".png", ".svg", ".pdf")
 
 def drawn(target: str, draw: Callable[[Any], Any]) -> bytes:
     """Return the picture that a function draws on axes, in the format of the target's ending."""
-    from qckm.plots.axes import as_axes
-
-    with contextlib.suppress(ImportError):  # said below, by as_axes
+    with contextlib.suppress(ImportError):  # whoever draws says so
         import matplotlib
 
         matplotlib.use("Agg")
-    figure: Any = draw(as_axes(None)).get_figure()
+    figure: Any = draw(None).get_figure()
     out = io.BytesIO()
     kind = os.path.splitext(target)[1][1:].lower() or "png"
     figure.savefig(out, format=kind, dpi=120, bbox_inches="tight")

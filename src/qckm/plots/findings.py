@@ -10,14 +10,16 @@ import numpy.typing as npt
 from qckm.decoding.targets.clustering import Clustering
 from qckm.decoding.targets.n_clusters import ClusterCount
 from qckm.drift.drift_result import Drift, DriftSeries
-from qckm.drift.witness import density_map, witness_map
+from qckm.drift.witness import Plane, density_map, witness_map
+from qckm.errors import MissingExtraError, QckmError
 from qckm.operator.request import as_count
-from qckm.plots.axes import as_axes, as_numbers, draw_plane, figure_of, ink_of, require
 from qckm.sketch import Sketch
 from qckm.sources.rows import as_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.typing import ColorType
 
 _RESOLUTION = 200
 _MOST_NAMES = 12
@@ -43,10 +45,10 @@ def density(sketch: Sketch, ax: Axes | None = None, resolution: int = _RESOLUTIO
     -------
     Axes
     """
-    require(sketch, Sketch)
+    _require(sketch, Sketch)
     resolution = as_count("resolution", resolution)
     label = "correlation with the sketch" if colorbar else None
-    return draw_plane(density_map(sketch, resolution), ax, sketch.operator.feature_names, label)
+    return _draw_plane(density_map(sketch, resolution), ax, sketch.operator.feature_names, label)
 
 
 def clustering(
@@ -85,12 +87,13 @@ def clustering(
     >>> ax.get_xlabel()
     'feature 0'
     """
-    require(sketch, Sketch)
+    _require(sketch, Sketch)
     n = sketch.operator.n_features
     dots = None if rows is None else as_rows(rows, n)
     if found is not None:
-        require(found, Clustering)
-        as_numbers("centroids", found.centers, ("K", n))
+        _require(found, Clustering)
+        if found.centers.shape[1] != n:
+            raise QckmError(f"Expected centroids of shape (K, {n}), got {found.centers.shape}.")
     ax = density(sketch, ax, resolution, colorbar)
     box = ax.axis()
     if dots is not None:
@@ -123,8 +126,8 @@ def selection(count: ClusterCount, ax: Axes | None = None) -> Axes:
     Axes
         Those of the groups; the share explained has its own scale on the right.
     """
-    require(count, ClusterCount)
-    ax = as_axes(ax)
+    _require(count, ClusterCount)
+    ax = _as_axes(ax)
     from matplotlib.ticker import MaxNLocator, PercentFormatter
 
     lines = ax.plot(count.ks, count.groups, "o-", ms=4, label="separate groups")
@@ -133,12 +136,12 @@ def selection(count: ClusterCount, ax: Axes | None = None) -> Axes:
         axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     right = ax.twinx()
     lines += right.plot(count.ks, count.variance_explained, "s:", ms=4, color="tab:red", label="variance explained")
-    lines.append(ax.axvline(count.n_clusters, color=ink_of(ax), lw=0.8, label=f"chosen: K = {count.n_clusters}"))
+    lines.append(ax.axvline(count.n_clusters, color=_ink_of(ax), lw=0.8, label=f"chosen: K = {count.n_clusters}"))
     right.yaxis.set_major_formatter(PercentFormatter(1))
     right.set_title("variance explained", loc="right", color="tab:red", size="medium")
     right.tick_params(axis="y", colors="tab:red", labelsize=8)
     ax.legend(handles=lines, fontsize=8)
-    figure_of(ax).sca(ax)  # not the twin, on which the next picture would be drawn
+    _figure_of(ax).sca(ax)  # not the twin, on which the next picture would be drawn
     return ax
 
 
@@ -164,8 +167,8 @@ def drift_effects(series: DriftSeries, ax: Axes | None = None) -> Axes:
     >>> ax.get_ylabel()
     'rows that changed, at least (%)'
     """
-    require(series, DriftSeries)
-    ax = as_axes(ax)
+    _require(series, DriftSeries)
+    ax = _as_axes(ax)
     drifted, places = series.drifted, np.arange(len(series.drifts))
     least = series.drifts[0].min_effect
     if least > 0:
@@ -201,10 +204,10 @@ def witness(drift: Drift, ax: Axes | None = None, resolution: int = 200, colorba
     -------
     Axes
     """
-    require(drift, Drift)
+    _require(drift, Drift)
     label = "rows that came (red) and went (blue)" if colorbar else None
     names = drift.before.operator.feature_names
-    ax = draw_plane(witness_map(drift.before, drift.after, as_count("resolution", resolution)), ax, names, label)
+    ax = _draw_plane(witness_map(drift.before, drift.after, as_count("resolution", resolution)), ax, names, label)
     if drift.explanation is not None:
         from matplotlib.patheffects import withStroke
 
@@ -220,3 +223,44 @@ def witness(drift: Drift, ax: Axes | None = None, resolution: int = 200, colorba
                 arrow = {"arrowstyle": "->", "lw": 2, "shrinkA": 0, "shrinkB": 0}
                 ax.annotate("", tuple(cause.place), tuple(centers[cause.cluster]), arrowprops=arrow, zorder=4)
     return ax
+
+
+def _require(value: object, kind: type) -> None:
+    """Refuse what is not of a kind."""
+    if not isinstance(value, kind):
+        raise QckmError(f"Expected a {kind.__name__}, got {type(value).__name__}.")
+
+
+def _as_axes(ax: Axes | None) -> Axes:
+    """Return the axes given, or else the current ones."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise MissingExtraError('Plots need matplotlib: pip install "qckm[plot]"') from error
+    return plt.gca() if ax is None else ax
+
+
+def _figure_of(ax: Axes) -> Figure | SubFigure:
+    """Return the figure of axes."""
+    figure = ax.get_figure()
+    assert figure is not None  # only axes that were removed have none
+    return figure
+
+
+def _draw_plane(plane: Plane, ax: Axes | None, names: tuple[str, ...] | None, colorbar: str | None) -> Axes:
+    """Draw heights over the plane, from blue through white, which is 0, to red."""
+    ax = _as_axes(ax)
+    (left, bottom), (right, top) = plane.lower, plane.upper
+    limit = float(np.abs(plane.heights).max()) or 1.0
+    colours: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
+    image = ax.imshow(plane.heights, extent=(left, right, bottom, top), origin="lower", aspect="auto", **colours)
+    if colorbar:
+        _figure_of(ax).colorbar(image, ax=ax, label=colorbar)
+    first, second = names or ("feature 0", "feature 1")
+    ax.set(xlabel=first, ylabel=second)
+    return ax
+
+
+def _ink_of(ax: Axes) -> ColorType:
+    """Return a colour that stands out from the background, in dark styles as well: that of the labels."""
+    return ax.xaxis.label.get_color()
