@@ -24,6 +24,10 @@ def test_windows_that_changed_are_found(op):
     assert "  drift; most: " in lines[4]
     assert lines[4].endswith(" deviations)")
     assert repr(series) == "DriftSeries(2 of 12 windows drifted, level=0.05)"
+    assert "<th>drift</th><td>hour 3, hour 4</td>" in series._repr_html_()
+    shown = series.drifts[3]._repr_html_()
+    assert "<th>verdict</th><td>drift</td>" in shown
+    assert "<th>rows</th><td>20,000, 1,000</td>" in shown
     assert [window["drifted"] for window in series.to_dict()["windows"]].count(True) == 2
     assert series.drifts[0].statistic_name == "whitened"
 

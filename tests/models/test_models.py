@@ -19,6 +19,16 @@ def model(rng):
     return Model(centers, np.array([0.4, 0.3, 0.2, 0.1]), np.ones(4), np.array([1.0, 2.0, 4.0]), ("a", "b", "ç"), facts)
 
 
+def test_a_notebook_shows_counts_columns_and_the_verdict(model):
+    assert repr(model) == "Model(n_clusters=4, n_features=3)"
+    shown = replace(model, facts={"rows": 1200, "converged": False})._repr_html_()
+    for fact in ("<th>clusters</th><td>4</td>", "<td>a, b, ç</td>", "<td>1,200</td>", "<td>doubtful</td>"):
+        assert fact in shown
+    assert "verdict" not in model._repr_html_()
+    mixture = replace(model, covariances=np.ones((4, 3)))
+    assert repr(mixture) == "Model(n_clusters=4, n_features=3, covariance_type='diag')"
+
+
 @pytest.mark.parametrize("ending", ["json", "csv", "parquet", "npz"])
 def test_files_round_trip(model, tmp_path, rng, ending):
     model = replace(model, units=np.ones(3)) if ending == "csv" else model

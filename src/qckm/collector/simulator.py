@@ -64,7 +64,7 @@ class Fleet:
         with Database(store) as db:
             self.operator = schema.load_operator(db)
             if not self.operator.signature.is_one_bit:
-                raise CollectorError("Expected an operator of one bit a measurement, as sensors have.")
+                raise CollectorError("Expected an operator of one bit per measurement, as sensors have.")
             now = int(time.time())
             names = [f"{_HALLS[i % len(_HALLS)]}/press-{i}" for i in range(devices)]
             rows = db.rows("SELECT number, name, key FROM devices")

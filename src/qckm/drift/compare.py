@@ -46,7 +46,7 @@ def compare(
     a, b : Sketch, or sequence of Sketch
         Two windows, sketched with one operator, that have no row in common. Rows are taken to be independent. Where
         they depend on their neighbours, as in time, give windows in parts: sketches of blocks longer than rows
-        remember, four a side or more.
+        remember, four per side or more.
     reference : array-like of shape (rows, n), or Reference, optional
         2000 rows or more of the usual kind, in neither window: they tell how measurements vary together, and make a far
         more powerful test. To compare many windows, prepare it once: `Reference.of(operator, rows)`.

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
+from qckm.common.text import facts_as_html
 from qckm.drift.moments import ColumnChange, CorrelationChange
 from qckm.sketch import Sketch
 
@@ -134,6 +135,20 @@ class Drift:
             f"rows=({self.before.count}, {self.after.count}))"
         )
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the verdict, how much has changed, and of what most."""
+        facts: dict[str, object] = {
+            "verdict": self.verdict,
+            "p-value": format_pvalue(self.pvalue),
+            "rows changed, at least": f"{self.effect:.2%} ± {self.effect_error:.2%}",
+            "rows": [self.before.count, self.after.count],
+        }
+        if self.drifted and self.columns:
+            facts["changed most"] = self.columns[0].brief()
+        if self.explanation is not None:
+            facts["clusters"] = self.explanation.lines()
+        return facts_as_html("Drift", facts)
+
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold of it."""
         return {
@@ -218,6 +233,11 @@ class DriftSeries:
 
     def __repr__(self) -> str:
         return f"DriftSeries({int(self.drifted.sum())} of {len(self.drifts)} windows drifted, level={self.level:g})"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: how many windows there are, and which have drifted."""
+        drifted = [name for name, is_one in zip(self.names, self.drifted, strict=True) if is_one]
+        return facts_as_html("Drift", {"windows": len(self.drifts), "drift": drifted or "none", "level": self.level})
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold of it."""

@@ -116,7 +116,7 @@ class Cause:
         return {**self.__dict__, "place": place, "center": center, "words": self.words()}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """What has changed between two sketches, in terms of clusters that stay where they are.
 
@@ -141,6 +141,9 @@ class Explanation:
     weight_errors: Floats
     causes: tuple[Cause, ...]
     doubts: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Explanation(n_clusters={len(self.weights)}, causes={[cause.words() for cause in self.causes]})"
 
     def lines(self) -> list[str]:
         """Return what has changed, a line each."""

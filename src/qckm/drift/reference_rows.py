@@ -152,7 +152,7 @@ class Moments:
         return float(chdtrc(freedom, max(freedom + np.sqrt(2 * freedom) * deviations, 0.0)))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reference:
     """Rows of the usual kind, prepared for comparing many sketches of one operator.
 
@@ -199,6 +199,9 @@ class Reference:
         half = len(matrix) // 2
         center = matrix[half:].mean(axis=0, dtype=np.float64)
         return cls(operator, usual, _centred(matrix[:half]), _centred(matrix[half:]), center)
+
+    def __repr__(self) -> str:
+        return f"Reference(rows={len(self.rows)}, n_features={self.rows.shape[1]})"
 
     @cached_property
     def sketch(self) -> Sketch:

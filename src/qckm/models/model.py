@@ -13,6 +13,7 @@ import numpy.typing as npt
 from qckm.clustering.centroids import distances, nearest
 from qckm.common import atomic
 from qckm.common.arrays import Floats, Rows
+from qckm.common.text import facts_as_html
 from qckm.errors import FileError, RowsError
 from qckm.models.gaussian_density import GaussianDensity
 from qckm.sketch import SketchOperator
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from sklearn.mixture import GaussianMixture
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """K centroids with what is needed to use them, and facts about where they come from.
 
@@ -102,6 +103,28 @@ class Model:
         held = density.means, density.weights, spreads, operator.units, names, facts or {}, density.covariances
         return cls(*held)
 
+    def __repr__(self) -> str:
+        k, n = self.centers.shape
+        kind = "" if self.covariances is None else f", covariance_type={self._covariance_type!r}"
+        return f"Model(n_clusters={k}, n_features={n}{kind})"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: how many clusters of which columns, their weights, and the verdict."""
+        facts: dict[str, object] = {
+            "clusters" if self.covariances is None else f"components ({self._covariance_type})": len(self.weights),
+            "columns": self.feature_names or self.centers.shape[1],
+            "weights": [f"{weight:.1%}" for weight in self.weights],
+        }
+        if "rows" in self.facts:
+            facts["rows"] = self.facts["rows"]
+        if isinstance(self.facts.get("converged"), bool):
+            facts["verdict"] = "reliable" if self.facts["converged"] else "doubtful"
+        return facts_as_html("Model", facts)
+
+    @property
+    def _covariance_type(self) -> str:
+        return ("spherical", "diag", "full")[0 if self.covariances is None else self.covariances.ndim - 1]
+
     @property
     def density(self) -> GaussianDensity:
         """The mixture; refused where there is none."""
@@ -166,10 +189,9 @@ class Model:
         from sklearn.mixture import GaussianMixture
 
         k, n = self.centers.shape
-        kind = ("spherical", "diag", "full")[covariances.ndim - 1]
-        found = GaussianMixture(k, covariance_type=kind)
+        found = GaussianMixture(k, covariance_type=self._covariance_type)
         found.weights_, found.means_, found.covariances_ = self.weights / self.weights.sum(), self.centers, covariances
-        if kind == "full":
+        if covariances.ndim == 3:
             # L⁻ᵀ, as scikit-learn has it: its product with itself is the precision.
             found.precisions_cholesky_ = np.linalg.inv(np.linalg.cholesky(covariances)).transpose(0, 2, 1)
             found.precisions_ = np.linalg.inv(covariances)
