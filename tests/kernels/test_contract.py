@@ -82,6 +82,13 @@ def test_the_library_knows_the_size_of_every_structure():
     assert core.qckm_size_of(b"qckm_nothing") == 0
 
 
+def raw(name):
+    """Return a function of the library as C has it: library.py's raises an error where C refuses."""
+    checked, function = getattr(library.load(), f"qckm_{name}"), library.load()[f"qckm_{name}"]
+    function.restype, function.argtypes = checked.restype, checked.argtypes
+    return function
+
+
 def spec(**changes):
     """Return what is measured by an operator that is possible, with changes."""
     held = {
@@ -116,43 +123,43 @@ def spec(**changes):
     ids=str,
 )
 def test_an_operator_that_cannot_be_is_refused(changes):
-    core, kernel, made = library.load(), ctypes.c_void_p(1), spec(**changes)
-    assert core.qckm_prepare(ctypes.byref(made), ctypes.byref(kernel)) == REFUSED
+    kernel, made = ctypes.c_void_p(1), spec(**changes)
+    assert raw("prepare")(ctypes.byref(made), ctypes.byref(kernel)) == REFUSED
     assert kernel.value is None
-    assert core.qckm_prepare(None, ctypes.byref(kernel)) == core.qckm_prepare(ctypes.byref(made), None) == REFUSED
+    assert raw("prepare")(None, ctypes.byref(kernel)) == raw("prepare")(ctypes.byref(made), None) == REFUSED
 
 
 @needs_core
 def test_rows_and_sums_that_cannot_be_are_refused():
     core, kernel, made = library.load(), ctypes.c_void_p(), spec()
-    assert core.qckm_prepare(ctypes.byref(made), ctypes.byref(kernel)) == 0
+    assert raw("prepare")(ctypes.byref(made), ctypes.byref(kernel)) == 0
     rows, total, bounds = np.zeros((3, 2)), np.zeros(8, np.int64), np.zeros((2, 2))
 
     def added(at=None, **changes):
         found = Totals(total.ctypes.data, bounds[0].ctypes.data, bounds[1].ctypes.data, 0, 0)
         for name, value in changes.items():
             setattr(found, name, value)
-        return core.qckm_sum(kernel, ctypes.byref(at or RowsAt.of(rows)), None, ctypes.byref(found))
+        return raw("sum")(kernel, ctypes.byref(at or RowsAt(rows)), None, ctypes.byref(found))
 
     assert added() == library.DONE
     for wrong in ({"total": None}, {"lower": None}, {"upper": None}, {"codes": total.ctypes.data}):
         assert added(**wrong) == REFUSED
-    nowhere, unknown = RowsAt.of(rows), RowsAt.of(rows)
+    nowhere, unknown, negative = RowsAt(rows), RowsAt(rows), RowsAt(rows)
     nowhere.data, unknown.number = None, 10
-    negative = RowsAt(rows.ctypes.data, -1, *rows.strides, 1)
+    negative.rows = -1
     for at in (nowhere, unknown, negative):
         assert added(at) == REFUSED
-    assert core.qckm_sum(None, ctypes.byref(RowsAt.of(rows)), None, None) == REFUSED
+    assert raw("sum")(None, ctypes.byref(RowsAt(rows)), None, None) == REFUSED
     bits = np.zeros((3, 1), np.uint8)
-    assert core.qckm_encode(kernel, ctypes.byref(RowsAt.of(rows)), bits.ctypes.data, 1) == library.DONE
-    assert core.qckm_encode(kernel, ctypes.byref(RowsAt.of(rows)), bits.ctypes.data, 0) == REFUSED
-    assert core.qckm_encode(kernel, ctypes.byref(RowsAt.of(rows)), None, 1) == REFUSED
+    assert raw("encode")(kernel, ctypes.byref(RowsAt(rows)), bits.ctypes.data, 1) == library.DONE
+    assert raw("encode")(kernel, ctypes.byref(RowsAt(rows)), bits.ctypes.data, 0) == REFUSED
+    assert raw("encode")(kernel, ctypes.byref(RowsAt(rows)), None, 1) == REFUSED
     for address, height, width in ((None, 3, 1), (bits.ctypes.data, -1, 1), (bits.ctypes.data, 3, 0)):
-        assert core.qckm_count_bits(address, 1, height, width, total.ctypes.data) == REFUSED
+        assert raw("count_bits")(address, 1, height, width, total.ctypes.data) == REFUSED
     core.qckm_release(kernel)
     tabled = spec(kind=2)
-    core.qckm_prepare(ctypes.byref(tabled), ctypes.byref(kernel))
-    assert core.qckm_encode(kernel, ctypes.byref(RowsAt.of(rows)), bits.ctypes.data, 1) == REFUSED
+    raw("prepare")(ctypes.byref(tabled), ctypes.byref(kernel))
+    assert raw("encode")(kernel, ctypes.byref(RowsAt(rows)), bits.ctypes.data, 1) == REFUSED
     core.qckm_release(kernel)
 
 
@@ -182,8 +189,7 @@ def test_candidates_that_have_no_room_are_refused(trials, n_clusters, refused):
 @pytest.mark.parametrize("name", re.findall(r"QCKM_EXPORT int qckm_(\w+)\(", HEADERS[1].read_text()))
 def test_nothing_at_all_is_refused(name):
     """NULL for every pointer, and structures whose numbers and addresses are all 0."""
-    core = library.load()
-    function = core[f"qckm_{name}"]  # not the attribute, whose types of arguments library.py has set
+    function = library.load()[f"qckm_{name}"]  # not the attribute, whose types of arguments library.py has set
     assert function(*[None] * 6) == REFUSED
     empty = ctypes.create_string_buffer(256)
     assert function(*[ctypes.byref(empty)] * 2, *[ctypes.c_void_p(0)] * 4) == REFUSED
@@ -192,8 +198,8 @@ def test_nothing_at_all_is_refused(name):
 
 @needs_core
 def test_groups_that_cannot_be_are_refused():
-    core, kernel, made = library.load(), ctypes.c_void_p(), spec()
-    assert core.qckm_prepare(ctypes.byref(made), ctypes.byref(kernel)) == 0
+    kernel, made = ctypes.c_void_p(), spec()
+    assert raw("prepare")(ctypes.byref(made), ctypes.byref(kernel)) == 0
     rows, total, bounds = np.zeros((3, 2)), np.zeros((2, 8), np.int64), np.zeros((2, 2, 2))
     summaries = (Totals * 2)(
         *(Totals(total[g].ctypes.data, *(b[g].ctypes.data for b in bounds), 0, 0) for g in range(2))
@@ -201,7 +207,7 @@ def test_groups_that_cannot_be_are_refused():
 
     def added(stops, many=2, to=summaries):
         ends = np.array(stops, np.int64)
-        return core.qckm_sum_groups(kernel, ctypes.byref(RowsAt.of(rows)), ends.ctypes.data, many, to)
+        return raw("sum_groups")(kernel, ctypes.byref(RowsAt(rows)), ends.ctypes.data, many, to)
 
     assert added([1, 3]) == added([0, 0]) == added([], 0) == library.DONE
     assert added([2, 1]) == added([1, 4]) == added([-1, 3]) == added([1, 3], -1) == added([1, 3], 2, None) == REFUSED
@@ -210,7 +216,7 @@ def test_groups_that_cannot_be_are_refused():
 
     def gathered(numbers, groups=2, at=rows.ctypes.data):
         out, stops, given = np.empty_like(rows), np.empty(2, np.int64), np.array(numbers, np.int64)
-        return core.qckm_gather(at, 16, 3, given.ctypes.data, groups, stops.ctypes.data, out.ctypes.data)
+        return raw("gather")(at, 16, 3, given.ctypes.data, groups, stops.ctypes.data, out.ctypes.data)
 
     assert gathered([1, 0, 1]) == 0
     assert gathered([1, 2, 1]) == gathered([-1, 0, 1]) == gathered([0] * 3, 0) == gathered([0] * 3, 2, None) == REFUSED

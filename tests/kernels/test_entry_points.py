@@ -10,7 +10,7 @@ from qckm.kernels.library import DONE, NUMBERS, RowsAt, Spec, Totals
 
 CASES = 60
 GUARD = 0xA5  # what must be left around an output
-TABLES = {0: reference.one_bit_table(), 1: reference.cosine_table()}
+TABLES = {0: reference.ONE_BIT_TABLE, 1: reference.COSINE_TABLE}
 
 
 class Guarded:
@@ -97,7 +97,7 @@ class Case:
         return Spec(**numbers, octaves=self.octaves, single=self.rng.integers(2), **addresses)
 
     def at(self):
-        return RowsAt.of(self.X)
+        return RowsAt(self.X)
 
     def expected(self):
         X = self.X.astype(np.float64)

@@ -9,7 +9,8 @@ from qckm.kernels import reference
 from qckm.kernels.cuda.layout import lay_out, pair_table, steps_for
 from qckm.kernels.cuda.shapes import Job, choose_shape
 from qckm.kernels.portable import Measurement
-from qckm.kernels.sketcher import computing_on, current_gpu, is_on_gpu, parse_device
+from qckm.kernels.sketcher import computing_on, current_gpu, parse_device
+from qckm.sources.rows import engine_of
 
 
 def bytes_of_frequencies(layout, n_tiles):
@@ -50,7 +51,7 @@ def test_products_of_bytes_give_the_phases(n, m, largest):
 
 
 def test_the_table_has_a_signature_and_its_pair():
-    table = reference.cosine_table()
+    table = reference.COSINE_TABLE
     measurement = Measurement(
         np.zeros((1, 1), np.int16), np.zeros(1, np.int32), np.ones(1), np.zeros(1), table, paired=True
     )
@@ -86,7 +87,7 @@ def test_devices_have_names():
 def test_rows_of_the_host_are_not_on_a_gpu():
     pandas = pytest.importorskip("pandas")
     rows = np.zeros((2, 2))
-    assert not any(map(is_on_gpu, (rows, rows.tolist(), pandas.DataFrame(rows))))
+    assert not any(map(engine_of, (rows, rows.tolist(), pandas.DataFrame(rows))))
 
 
 def test_without_cupy_the_error_names_the_extra(monkeypatch):

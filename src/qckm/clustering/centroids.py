@@ -93,7 +93,7 @@ def kmeans(
     if not (np.isfinite(rows).all() and np.isfinite(weights).all() and weights.min() >= 0 and weights.sum() > 0):
         raise ValueError("expected finite rows, and weights of at least 0, not all of them 0")
     choose, move = plus_plus, lloyd
-    if library.load_or_warn() is None:
+    if library.load() is None:
         choose, move = plus_plus_by_numpy, lloyd_by_numpy
     mean = rows.mean(axis=0)
     centred = rows - mean  # distances then lose no digits to a large offset
@@ -126,11 +126,8 @@ def _assign(rows: Rows, centers: Floats, labels: npt.NDArray[np.int32], squares:
     core = library.load()
     if core is None:
         return _assign_by_numpy(rows, centers, labels, squares)
-    held, (K, n) = library.native(rows), centers.shape
-    at = ctypes.byref(RowsAt.of(held))
-    found = core.qckm_nearest(at, n, centers.ctypes.data, K, labels.ctypes.data, squares.ctypes.data)
-    library.require_done(found, "compare rows with centroids")
-    return not found
+    (K, n), out = centers.shape, (labels.ctypes.data, squares.ctypes.data)
+    return not core.qckm_nearest(ctypes.byref(RowsAt(rows)), n, centers.ctypes.data, K, *out)
 
 
 def _assign_by_numpy(rows: Rows, centers: Floats, labels: npt.NDArray[np.int32], squares: Floats) -> bool:

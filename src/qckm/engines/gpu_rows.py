@@ -12,12 +12,11 @@ from qckm.engines.partitions import EngineRows
 from qckm.errors import SourceError
 from qckm.kernels.cuda.device import as_device_array, as_floats, cupy
 from qckm.kernels.cuda.row_kernels import count_bits_on_gpu, nearest_on_gpu
-from qckm.kernels.sketcher import is_on_gpu
 from qckm.models import Model
 from qckm.planning.held_rows import LOOKED_AT_A_ROW
 from qckm.planning.row_sample import RowSample
 from qckm.sketch import Sketch, SketchOperator
-from qckm.sources.rows import OnBad, as_weights, raise_not_finite
+from qckm.sources.rows import OnBad, as_weights, engine_of, raise_not_finite
 
 # Distances that are worked out at a time.
 _BLOCK = 1 << 24
@@ -34,7 +33,7 @@ class GpuRows(EngineRows):
         self.names = None if columns is None else tuple(str(name) for name in columns)
         self.n_features = int(self.array.shape[1])
         self.weighted = sample_weight is not None
-        held = as_device_array(sample_weight, 1)[0].get() if is_on_gpu(sample_weight) else sample_weight
+        held = as_device_array(sample_weight, 1)[0].get() if engine_of(sample_weight) == "gpu" else sample_weight
         self._weights = None if sample_weight is None else as_weights(held, len(self.array))
         self._X = X
 
@@ -46,7 +45,7 @@ class GpuRows(EngineRows):
         weights = self._weights
         if weights is not None and weights.dtype != np.int64:
             return operator.sketch(as_floats(self.array, self._number).get(), weights)
-        found = operator.sketcher_on(self.array.device.id).sum(self._X, weights)
+        found = operator.sketcher.on_gpu(self.array.device.id).sum(self._X, weights)
         if found.bad_row is not None:
             self._refuse(found.bad_row)
         return Sketch.of(operator, found, weights is not None)
@@ -56,7 +55,7 @@ class GpuRows(EngineRows):
         self.require_columns(operator)
         with self.array.device:
             bits = cupy().empty((len(self.array), -(-operator.n_measurements // 8)), np.uint8)
-            bad_row = operator.sketcher_on(self.array.device.id).encode(self._X, bits)
+            bad_row = operator.sketcher.on_gpu(self.array.device.id).encode(self._X, bits)
         if bad_row is not None:
             self._refuse(bad_row)
         return bits

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -45,20 +45,14 @@ class Spec(ctypes.Structure):
 
 
 class RowsAt(ctypes.Structure):
-    """core.h's qckm_rows: rows anywhere in memory."""
+    """core.h's qckm_rows: rows (rows, n) anywhere in memory, which it keeps alive."""
 
     _fields_ = fields(arrays="data", integers="rows row_bytes feature_bytes number")
 
-    @classmethod
-    def of(cls, rows: npt.NDArray[Any]) -> RowsAt:
-        """Return where rows (rows, n) of this machine's byte order are."""
-        number = NUMBERS[f"{rows.dtype.kind}{rows.dtype.itemsize}"]  # C's long long is an int64 too
-        return cls(rows.ctypes.data, len(rows), *rows.strides, number)
-
-
-def native(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return rows in this machine's byte order."""
-    return rows if rows.dtype.isnative else rows.astype(rows.dtype.newbyteorder("="))
+    def __init__(self, rows: npt.NDArray[Any]) -> None:
+        self.held = held = rows if rows.dtype.isnative else rows.astype(rows.dtype.newbyteorder("="))
+        number = NUMBERS[f"{held.dtype.kind}{held.dtype.itemsize}"]  # C's long long is an int64 too
+        super().__init__(held.ctypes.data, len(held), *held.strides, number)
 
 
 class Totals(ctypes.Structure):
@@ -67,14 +61,34 @@ class Totals(ctypes.Structure):
     _fields_ = fields(arrays="total lower upper", integers="count saturated", arrays_after="codes squares products")
 
 
-STRUCTURES = {"qckm_spec": Spec, "qckm_rows": RowsAt, "qckm_summary": Totals}
+STRUCTURES: dict[str, type[ctypes.Structure]] = {"qckm_spec": Spec, "qckm_rows": RowsAt, "qckm_summary": Totals}
+
+
+# What functions return and take, and what they do, in words: errors say that it could not be done.
+_ROWS, _TO = ctypes.POINTER(RowsAt), ctypes.POINTER
+_FUNCTIONS: dict[str, tuple[Any, str, list[Any]]] = {
+    "prepare": (ctypes.c_int, "lay out an operator", [_TO(Spec), _TO(_POINTER)]),
+    "sum": (_INT64, "sketch rows", [_POINTER, _ROWS, _POINTER, _TO(Totals)]),
+    "sum_groups": (_INT64, "sketch rows", [_POINTER, _ROWS, _POINTER, _INT64, _POINTER]),
+    "gather": (ctypes.c_int, "sort rows by group", [_POINTER, _INT64, _INT64, _POINTER, _INT64, _POINTER, _POINTER]),
+    "encode": (_INT64, "sketch rows", [_POINTER, _ROWS, _POINTER, _INT64]),
+    "count_bits": (ctypes.c_int, "count bits", [_POINTER, _INT64, _INT64, _INT64, _POINTER]),
+    "nearest": (ctypes.c_int, "compare rows with centroids", [_ROWS, _INT64, _POINTER, _INT64, _POINTER, _POINTER]),
+}
 
 
 @cache
 def load() -> Any:
-    """Return the library, or None: there was no C compiler, the platform is unknown to it, or NumPy was asked for."""
-    path = None if is_declined() else _find()
+    """Return the library; None where NumPy was asked for, or where there is none, with a warning, once.
+
+    There is none where there was no C compiler, or on a platform that it does not know. Functions raise an error where
+    they have done nothing.
+    """
+    if os.environ.get("QCKM_INSTRUCTIONS", "").lower() == "numpy":
+        return None
+    path = _find()
     if path is None:
+        warnings.warn(_MISSING, SlowKernelWarning, stacklevel=3)
         return None
     try:
         library = ctypes.CDLL(path)
@@ -83,18 +97,11 @@ def load() -> Any:
     _require_contract(library, path)
     library.qckm_instructions.restype = ctypes.c_char_p
     library.qckm_use.argtypes = [ctypes.c_char_p]
-    library.qckm_prepare.argtypes = [ctypes.POINTER(Spec), ctypes.POINTER(_POINTER)]
     library.qckm_release.restype = None
     library.qckm_release.argtypes = [_POINTER]
-    library.qckm_sum.restype = _INT64
-    library.qckm_sum.argtypes = [_POINTER, ctypes.POINTER(RowsAt), _POINTER, ctypes.POINTER(Totals)]
-    library.qckm_sum_groups.restype = _INT64
-    library.qckm_sum_groups.argtypes = [_POINTER, ctypes.POINTER(RowsAt), _POINTER, _INT64, _POINTER]
-    library.qckm_gather.argtypes = [_POINTER, _INT64, _INT64, _POINTER, _INT64, _POINTER, _POINTER]
-    library.qckm_encode.restype = _INT64
-    library.qckm_encode.argtypes = [_POINTER, ctypes.POINTER(RowsAt), _POINTER, _INT64]
-    library.qckm_count_bits.argtypes = [_POINTER, _INT64, _INT64, _INT64, _POINTER]
-    library.qckm_nearest.argtypes = [ctypes.POINTER(RowsAt), _INT64, _POINTER, _INT64, _POINTER, _POINTER]
+    for name, (kind, doing, taken) in _FUNCTIONS.items():
+        function = getattr(library, f"qckm_{name}")
+        function.restype, function.argtypes, function.errcheck = kind, taken, _requiring_success(doing)
     wanted = os.environ.get("QCKM_INSTRUCTIONS")
     if wanted and not library.qckm_use(wanted.lower().encode()):
         raise QckmError(
@@ -135,17 +142,19 @@ def _require_size(library: ctypes.CDLL, name: str, kind: type[ctypes.Structure])
         )
 
 
-def require_done(result: int, doing: str) -> None:
-    """Raise an error for what the library returns where it has done nothing."""
-    if result == NO_MEMORY:
-        raise MemoryError(f"not enough memory to {doing}")
-    if result == REFUSED:
-        raise QckmError(f"The C core refuses to {doing}: arguments contradict each other. This is a fault of qckm's.")
+def _requiring_success(doing: str) -> Callable[[int, Any, Any], int]:
+    """Return what passes on the result of a function, or raises an error where that says that it has done nothing."""
 
+    def check(result: int, function: Any, arguments: Any) -> int:
+        if result == NO_MEMORY:
+            raise MemoryError(f"not enough memory to {doing}")
+        if result == REFUSED:
+            raise QckmError(
+                f"The C core refuses to {doing}: arguments contradict each other. This is a fault of qckm's."
+            )
+        return result
 
-def is_declined() -> bool:
-    """Whether NumPy is to do the library's work, library or not."""
-    return os.environ.get("QCKM_INSTRUCTIONS", "").lower() == "numpy"
+    return check
 
 
 _MISSING = (
@@ -157,13 +166,6 @@ _MISSING = (
 
 class SlowKernelWarning(UserWarning):
     """The compiled kernels are missing: results come out the same, many times slower."""
-
-
-def load_or_warn() -> Any:
-    """Return the library as `load` does; where it is missing and NumPy was not asked for, warn."""
-    if load() is None and not is_declined():
-        warnings.warn(_MISSING, SlowKernelWarning, stacklevel=3)
-    return load()
 
 
 def instructions() -> str:
@@ -203,9 +205,7 @@ def call(name: str, *arguments: Any) -> bool:
         ctypes.c_void_p(argument.ctypes.data) if isinstance(argument, np.ndarray) else ctypes.byref(argument)
         for argument in arguments
     )
-    said = _function(name)(*pointers)
-    require_done(said, "decode")
-    return bool(said)
+    return bool(_function(name)(*pointers))
 
 
 def floats(array: npt.NDArray[Any]) -> Floats:
@@ -215,8 +215,9 @@ def floats(array: npt.NDArray[Any]) -> Floats:
 
 @cache
 def _function(name: str) -> Callable[..., int]:
-    function: Callable[..., int] = getattr(load(), name)
-    return function
+    function = getattr(load(), name)
+    function.errcheck = _requiring_success("decode")
+    return cast(Callable[..., int], function)
 
 
 def c_name(kind: type[Struct]) -> str:

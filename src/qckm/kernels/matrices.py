@@ -127,7 +127,7 @@ def pack_signs(bits: Bytes, n_measurements: int, which: Int64s | None = None) ->
     >>> signs.times(np.array([[1.0, 10.0]])), signs.times_rows(np.array([[1.0, 10.0]]))
     (array([[ 9., -9.]]), array([[ 9., -9.]]))
     """
-    if library.load_or_warn() is None:
+    if library.load() is None:
         return PortableSigns.of_bits(bits, n_measurements, which)
     return CompiledSigns.of_bits(bits, n_measurements, which)
 
@@ -205,6 +205,33 @@ class Values:
     def _widened(self, at: slice) -> Floats:
         widened: Floats = self.unit * self.matrix[at].astype(np.float64)
         return widened
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """What each of P rows contributes to each of M totals, (P, M): signs and numbers, side by side."""
+
+    parts: tuple[Signs | Values, ...]
+
+    def squares(self, count: int) -> Floats:
+        """Return ‖f(x_i)‖², (P,), over the first so many columns."""
+        squares = np.zeros(self.parts[0].shape[0])
+        for part in self.parts:
+            squares += part.squares(count) if isinstance(part, Values) else min(count, part.shape[1])
+            count = max(0, count - part.shape[1])
+        return squares
+
+    def mean(self, weights: Floats) -> Floats:
+        """Return Σ w_i f(x_i), (M,)."""
+        return np.concatenate([part.times_rows(weights[np.newaxis])[0] for part in self.parts])
+
+    def through(self, weights: Floats, direction: Floats) -> tuple[Floats, Floats]:
+        """Return Σ w_i f(x_i) (f(x_i)·direction), (M,), and f(x_i)·direction, (P,)."""
+        cuts = np.cumsum([part.shape[1] for part in self.parts])[:-1]
+        along = np.zeros(weights.size)
+        for part, own in zip(self.parts, np.split(direction, cuts), strict=True):
+            along += part.times(own[np.newaxis])[0]
+        return self.mean(weights * along), along
 
 
 class _Products(Struct):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -85,11 +85,16 @@ class Summary:
             found.products = np.zeros((2, n * (n - 1) // 2), np.int64) if n <= MOST_COLUMNS else None
         return found
 
-    def add_columns(self, other: Summary) -> None:
-        """Add the sums of columns of other rows."""
+    def __iadd__(self, other: Summary) -> Self:
+        """Add what was found of other rows, all of them finite."""
+        self.total += other.total
+        self.lower, self.upper = np.minimum(self.lower, other.lower), np.maximum(self.upper, other.upper)
+        self.count += other.count
+        self.saturated += other.saturated
         for name in ("codes", "squares", "products"):
             own, others = getattr(self, name), getattr(other, name)
             setattr(self, name, None if own is None or others is None else add_wide(own, others))
+        return self
 
 
 @dataclass

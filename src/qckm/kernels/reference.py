@@ -26,13 +26,12 @@ TABLE_SHIFT = 12  # a phase's 24 bits, less the 12 that choose a table entry
 COSINE_POLYNOMIAL = (18701, -21159, 2597, -140)
 
 
-def one_bit_table() -> Int16s:
-    """Define sign(cos): +1 on the half turn around 0, −1 on the other."""
-    parts = np.arange(TABLE_SIZE)
-    return np.where((parts + TABLE_SIZE // 4) & (TABLE_SIZE // 2), -1, 1).astype(np.int16)
+# sign(cos): +1 on the half turn around 0, −1 on the other.
+ONE_BIT_TABLE: Int16s = np.where((np.arange(TABLE_SIZE) + TABLE_SIZE // 4) & (TABLE_SIZE // 2), -1, 1).astype(np.int16)
+ONE_BIT_TABLE.setflags(write=False)
 
 
-def cosine_table() -> Int16s:
+def _cosine_table() -> Int16s:
     """Define cos by integers: a polynomial of rounding 16-bit multiplications that a kernel can compute in its lanes.
 
     With s in [−1, 1] a quarter turn either side of the zero crossing, sin(πs/2) = s + s·P(s²). It stays within 1.31
@@ -49,7 +48,11 @@ def cosine_table() -> Int16s:
     for coefficient in COSINE_POLYNOMIAL[2::-1]:
         p = multiply(square, p) + coefficient
     table: Int16s = (s + multiply(s, p)).astype(np.int16)
+    table.setflags(write=False)
     return table
+
+
+COSINE_TABLE = _cosine_table()
 
 
 def code_rows(X: Array, steps: Floats, origin: Floats) -> tuple[Int16s, npt.NDArray[np.bool_]]:

@@ -12,17 +12,20 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common.arrays import Bytes, Floats, Int64s
+from qckm.common.arrays import Bytes, Floats, Int64s, Rows, Weights
 from qckm.errors import OperatorError
 from qckm.kernels import library, portable, reference
 from qckm.kernels.library import DONE, RowsAt, Spec, Totals
 from qckm.kernels.portable import GroupSums, Measurement, PortableSketcher, Summary
 from qckm.kernels.threads import Tasks, count_threads, share
+
+if TYPE_CHECKING:
+    from qckm.kernels.cuda.gpu_sketcher import GpuSketcher
 
 Result = TypeVar("Result")
 
@@ -35,10 +38,32 @@ _TASK_PRODUCTS = 1 << 29
 _LEAST_ROWS, _TASKS_A_THREAD = 1024, 4
 _TASK_BYTES = 1 << 22  # of packed bits
 
-_CUDA = (2, 13)  # DLPack's numbers of devices: CUDA, and CUDA's managed memory
-_HOST_LIBRARIES = ("numpy", "pandas", "polars", "pyarrow")
-
 _current: ContextVar[int | None] = ContextVar("qckm_device", default=None)
+
+
+class Sketcher:
+    """A measurement, ready to be run over rows, by whatever is fastest: the integers are the same."""
+
+    def __init__(self, measurement: Measurement) -> None:
+        self._measurement, self._portable = measurement, PortableSketcher(measurement)
+        self._on_gpus: dict[int, GpuSketcher] = {}
+        self.on_cpu = self._portable if library.load() is None else CompiledSketcher(measurement)
+
+    def on_gpu(self, number: int) -> GpuSketcher:
+        """Return what sketches on a GPU, made when it is first asked for."""
+        if number not in self._on_gpus:
+            from qckm.kernels.cuda.gpu_sketcher import GpuSketcher
+
+            self._on_gpus[number] = GpuSketcher(self._measurement, number)
+        return self._on_gpus[number]
+
+    def sum(self, rows: Rows, weights: Weights | None = None, n_jobs: int | None = None) -> Summary:
+        """Sum the contributions of rows (rows, n) of this process, each times its weight, on the current device."""
+        if weights is not None and weights.dtype != np.int64:
+            # Sums of floats depend on their order, which here depends on nothing.
+            return self._portable.sum(rows, weights)
+        gpu = current_gpu()
+        return (self.on_cpu if gpu is None else self.on_gpu(gpu)).sum(rows, weights, n_jobs)
 
 
 class CompiledSketcher:
@@ -52,8 +77,8 @@ class CompiledSketcher:
     def _for_bits(self) -> _Kernel:
         return self._for_sums if self._for_sums.octaves == 1 else _Kernel(self._measurement, 1)
 
-    def sum(self, rows: npt.NDArray[Any], weights: Int64s | None = None, n_jobs: int | None = None) -> Summary:
-        """Sum the contributions of rows (rows, n), each as often as its weight says."""
+    def sum(self, rows: Rows, weights: Weights | None = None, n_jobs: int | None = None) -> Summary:
+        """Sum the contributions of rows (rows, n), each as often as its weight, a whole number, says."""
         kernel, heavy = self._for_sums, None if weights is None else np.require(weights, np.int64, ["C", "A"])
 
         def work(tasks: Iterable[slice]) -> Summary:
@@ -64,15 +89,11 @@ class CompiledSketcher:
                     break
             return found
 
-        first, *others = self._share(rows, n_jobs, work)
+        total, *others = self._share(rows, n_jobs, work)
+        total.bad_row = _least([total.bad_row, *(other.bad_row for other in others)])
         for other in others:
-            first.total += other.total
-            first.lower, first.upper = np.minimum(first.lower, other.lower), np.maximum(first.upper, other.upper)
-            first.count += other.count
-            first.saturated += other.saturated
-            first.add_columns(other)
-        first.bad_row = _least([first.bad_row, *(other.bad_row for other in others)])
-        return first
+            total += other
+        return total
 
     def sum_groups(
         self, rows: npt.NDArray[Any], stops: Int64s, places: Int64s, found: GroupSums, n_jobs: int | None = None
@@ -157,20 +178,18 @@ class _Kernel:
             **{name: array.ctypes.data for name, array in held.items()},
         )
         self._kernel = ctypes.c_void_p()
-        made = self._library.qckm_prepare(ctypes.byref(spec), ctypes.byref(self._kernel))
-        library.require_done(made, "lay out an operator")
+        self._library.qckm_prepare(ctypes.byref(spec), ctypes.byref(self._kernel))
         weakref.finalize(self, self._library.qckm_release, self._kernel)
 
     def add(self, rows: npt.NDArray[Any], weights: Int64s | None, first_row: int, found: Summary) -> int | None:
         """Add rows to what was found; return the number of the first that is not finite, counted from `first_row`."""
-        rows = library.native(rows)
         at = [
             None if array is None else array.ctypes.data
             for array in (found.total, found.lower, found.upper, found.codes, found.squares, found.products)
         ]
         totals = Totals(*at[:3], 0, 0, *at[3:])
         held = None if weights is None else weights.ctypes.data
-        bad = self._library.qckm_sum(self._kernel, ctypes.byref(RowsAt.of(rows)), held, ctypes.byref(totals))
+        bad = self._library.qckm_sum(self._kernel, ctypes.byref(RowsAt(rows)), held, ctypes.byref(totals))
         found.count += totals.count
         found.saturated += totals.saturated
         return _checked(bad, first_row)
@@ -179,7 +198,6 @@ class _Kernel:
         self, rows: npt.NDArray[Any], first_row: int, stops: Int64s, places: Int64s, found: GroupSums
     ) -> int | None:
         """Add groups of rows to the sums at their places; return as `add` does."""
-        rows = library.native(rows)
         totals = np.zeros((len(stops), len(Totals._fields_)), np.int64)
         arrays = {
             0: found.total, 1: found.lower, 2: found.upper, 5: found.codes, 6: found.squares, 7: found.products,
@@ -189,7 +207,7 @@ class _Kernel:
                 totals[:, field] = array.ctypes.data + places * array.strides[0]
         ends = np.ascontiguousarray(stops)
         bad = self._library.qckm_sum_groups(
-            self._kernel, ctypes.byref(RowsAt.of(rows)), ends.ctypes.data, len(ends), totals.ctypes.data
+            self._kernel, ctypes.byref(RowsAt(rows)), ends.ctypes.data, len(ends), totals.ctypes.data
         )
         found.count[places] += totals[:, 3]
         found.saturated[places] += totals[:, 4]
@@ -197,18 +215,8 @@ class _Kernel:
 
     def encode(self, rows: npt.NDArray[Any], bits: Bytes, first_row: int) -> int | None:
         """Write the bits of rows; return as `add` does."""
-        rows = library.native(rows)
-        bad = self._library.qckm_encode(self._kernel, ctypes.byref(RowsAt.of(rows)), bits.ctypes.data, bits.strides[0])
+        bad = self._library.qckm_encode(self._kernel, ctypes.byref(RowsAt(rows)), bits.ctypes.data, bits.strides[0])
         return _checked(bad, first_row)
-
-
-# What adds rows up on the CPU.
-Sketcher: TypeAlias = CompiledSketcher | PortableSketcher
-
-
-def make_sketcher(measurement: Measurement) -> Sketcher:
-    """Return the fastest there is on the CPU; warn, once, where that is NumPy."""
-    return PortableSketcher(measurement) if library.load_or_warn() is None else CompiledSketcher(measurement)
 
 
 def gather(rows: npt.NDArray[Any], numbers: Int64s, size: int) -> tuple[npt.NDArray[Any], Int64s, Int64s]:
@@ -220,8 +228,7 @@ def gather(rows: npt.NDArray[Any], numbers: Int64s, size: int) -> tuple[npt.NDAr
         rows, numbers = np.ascontiguousarray(rows), np.ascontiguousarray(numbers)
         gathered, stops = np.empty_like(rows), np.empty(size, np.int64)
         width, at = rows.shape[1] * rows.itemsize, (stops.ctypes.data, gathered.ctypes.data)
-        done = core.qckm_gather(rows.ctypes.data, width, len(rows), numbers.ctypes.data, size, *at)
-        library.require_done(done, "sort rows by group")
+        core.qckm_gather(rows.ctypes.data, width, len(rows), numbers.ctypes.data, size, *at)
     present = np.flatnonzero(np.diff(stops, prepend=0))
     return gathered, present, stops[present]
 
@@ -239,8 +246,7 @@ def count_bits(bits: Bytes, n_jobs: int | None = None) -> Int64s:
             part = bits[task * height : (task + 1) * height]
             if part.strides[1] != 1:
                 part = np.ascontiguousarray(part)
-            done = core.qckm_count_bits(part.ctypes.data, part.strides[0], len(part), width, counts.ctypes.data)
-            library.require_done(done, "count bits")
+            core.qckm_count_bits(part.ctypes.data, part.strides[0], len(part), width, counts.ctypes.data)
         return counts
 
     n_tasks = -(-len(bits) // height)
@@ -273,28 +279,11 @@ def current_gpu() -> int | None:
     return _current.get()
 
 
-def is_on_gpu(X: object) -> bool:
-    """Whether rows lie on a GPU: CuPy, PyTorch, JAX or Numba arrays there, cuDF frames. No library is imported to tell.
-
-    Examples
-    --------
-    >>> is_on_gpu([[1.0, 2.0]])
-    False
-    """
-    library = type(X).__module__.split(".", 1)[0]
-    if library in _HOST_LIBRARIES:
-        return False
-    if library == "cudf" or hasattr(X, "__cuda_array_interface__"):
-        return True
-    where = getattr(X, "__dlpack_device__", None)
-    return where is not None and int(where()[0]) in _CUDA
-
-
 def _kind_of(table: npt.NDArray[np.int16]) -> int:
     """Return how a signature is computed: a table of sign(cos) is a bit of the phase, the cosine's a polynomial."""
-    if np.array_equal(table, reference.one_bit_table()):
+    if np.array_equal(table, reference.ONE_BIT_TABLE):
         return _BITS
-    return _COSINES if np.array_equal(table, reference.cosine_table()) else _TABLE
+    return _COSINES if np.array_equal(table, reference.COSINE_TABLE) else _TABLE
 
 
 def _is_exact_in_float32(inverse_steps: Floats, origin_codes: Floats) -> bool:
@@ -309,7 +298,6 @@ def _is_exact_in_float32(inverse_steps: Floats, origin_codes: Floats) -> bool:
 
 
 def _checked(result: int, first_row: int) -> int | None:
-    library.require_done(result, "sketch rows")
     return None if result == DONE else first_row + result
 
 

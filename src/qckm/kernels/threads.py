@@ -59,19 +59,19 @@ def share(work: Callable[[Tasks], Result], n_tasks: int, n_threads: int) -> list
     An exception in one of them, Ctrl-C in this one included, lets the others finish the task they are at and no more.
     """
     tasks = Tasks(n_tasks)
-    others = [_pool().submit(_work, work, tasks) for _ in range(min(n_tasks, n_threads) - 1)]
+
+    def each() -> Result:
+        try:
+            return work(tasks)
+        except BaseException:
+            tasks.stop()
+            raise
+
+    others = [_pool().submit(each) for _ in range(min(n_tasks, n_threads) - 1)]
     try:
-        return [_work(work, tasks), *(other.result() for other in others)]
+        return [each(), *(other.result() for other in others)]
     finally:
         tasks.stop()
-
-
-def _work(work: Callable[[Tasks], Result], tasks: Tasks) -> Result:
-    try:
-        return work(tasks)
-    except BaseException:
-        tasks.stop()
-        raise
 
 
 def _pool() -> ThreadPoolExecutor:

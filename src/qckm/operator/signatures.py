@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from qckm.common.arrays import Value
 from qckm.errors import SignatureError
-from qckm.kernels.reference import TABLE_SIZE, cosine_table, one_bit_table
+from qckm.kernels.reference import COSINE_TABLE, ONE_BIT_TABLE, TABLE_SIZE
 
 ONE_BIT = "one-bit"
 FULL_SCALE = 32767  # what stands for 1 in a table; the one-bit signature alone counts in units of 1
@@ -121,7 +121,7 @@ class Signature(Value):
     @cached_property
     def is_one_bit(self) -> bool:
         """Whether each contribution is +1 or −1, so that a row can be sent as bits."""
-        return self.full_scale == 1 and np.array_equal(self.table, one_bit_table())
+        return self.full_scale == 1 and np.array_equal(self.table, ONE_BIT_TABLE)
 
     @property
     def is_pure_tone(self) -> bool:
@@ -172,7 +172,7 @@ def multi_bit(bits: int) -> Signature:
 
 
 SIGNATURES: dict[str, Callable[[], Signature]] = {
-    "exponential": lambda: Signature("exponential", cosine_table()),
+    "exponential": lambda: Signature("exponential", COSINE_TABLE),
     ONE_BIT: lambda: multi_bit(1),
     "2-bit": lambda: multi_bit(2),
     "3-bit": lambda: multi_bit(3),

@@ -239,13 +239,13 @@ class RowSample:
         """
         if library.load() is None:
             return self._screen_by_numpy(rows, weights, table, total)
-        held, hashes, chosen = library.native(rows), np.empty(len(rows), np.uint64), np.empty(len(rows), bool)
+        hashes, chosen = np.empty(len(rows), np.uint64), np.empty(len(rows), bool)
         how = _Screening(
             rows.shape[1], int(self.limit), int(self.key_limit), _BEYOND, _EARLY / self.size, total,
             _odd_numbers(1 + rows.shape[1], self.seed), floats(self.center), floats(self.factors),
             0 if weights is None else floats(weights), table, hashes, chosen,
         )  # fmt: skip
-        call("qckm_screen", RowsAt.of(held), how)
+        call("qckm_screen", RowsAt(rows), how)
         return np.flatnonzero(chosen), hashes, how.total
 
     def _screen_by_numpy(

@@ -140,7 +140,7 @@ class GroupedSketches(Mapping[Any, Sketch]):
 
     def _add(self, numbers: Int64s, rows: Rows, n_jobs: int | None) -> None:
         gathered, present, stops = gather(rows, numbers, len(self.keys_of_groups))
-        bad = self.operator.sketcher.sum_groups(gathered, stops, present, self.sums, n_jobs)
+        bad = self.operator.sketcher.on_cpu.sum_groups(gathered, stops, present, self.sums, n_jobs)
         if bad is not None:  # it was looked for before
             raise RowsError("Expected finite rows.")
 

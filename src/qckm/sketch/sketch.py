@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeGuard
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from qckm import export
-from qckm.common.arrays import Int64s, Rows, Weights
+from qckm.common.arrays import Rows, Weights
 from qckm.common.atomic import write_atomically
 from qckm.errors import OperatorError, QckmError, RowsError, SourceError
-from qckm.kernels.portable import Measurement, PortableSketcher, Summary
-from qckm.kernels.sketcher import Sketcher, computing_on, count_bits, current_gpu, is_on_gpu, make_sketcher
+from qckm.kernels.portable import Measurement, Summary
+from qckm.kernels.sketcher import Sketcher, computing_on, count_bits
 from qckm.kernels.threads import as_jobs
 from qckm.operator import Operator
 from qckm.operator.request import Dither
@@ -27,10 +27,6 @@ from qckm.sketch.columns import ColumnSums, unknown_bounds
 from qckm.sketch.sums import Sums
 from qckm.sources.rows import OnBad, as_weights, chosen_rows, engine_of, open_held, raise_not_finite
 from qckm.sources.source import BATCH_BYTES, Batch, Position, Source, is_read_in_batches, prefetch
-
-if TYPE_CHECKING:
-    from qckm.kernels.cuda.gpu_sketcher import GpuSketcher
-
 
 log = logging.getLogger(__name__)
 # How rows choose an operator is known to a room above (planning/), which `qckm` itself registers.
@@ -236,13 +232,7 @@ class SketchOperator(Operator):
             return total
         rows = chosen_rows(X, self.feature_names, self.n_features, columns)
         weights = None if sample_weight is None else as_weights(sample_weight, len(rows))
-        if _is_whole(weights):
-            gpu = current_gpu()
-            sketcher = self.sketcher if gpu is None else self.sketcher_on(gpu)
-            found = sketcher.sum(rows, weights, as_jobs(n_jobs))
-        else:
-            # Sums of floats depend on their order, which here depends on nothing.
-            found = PortableSketcher(self.measurement).sum(rows, weights)
+        found = self.sketcher.sum(rows, weights, as_jobs(n_jobs))
         if found.bad_row is not None:
             if on_bad == "skip":
                 return self._sketch_finite(rows, weights, n_jobs)
@@ -276,12 +266,12 @@ class SketchOperator(Operator):
         bits are a CuPy array there.
         """
         self._require_one_bit("encode")
-        if is_on_gpu(X):
+        if engine_of(X) == "gpu":
             there: npt.NDArray[np.uint8] = open_held(X).encode(self)
             return there
         rows = chosen_rows(X, self.feature_names, self.n_features)
         bits = np.empty((len(rows), -(-self.n_measurements // 8)), np.uint8)
-        bad_row = self.sketcher.encode(rows, bits, as_jobs(n_jobs))
+        bad_row = self.sketcher.on_cpu.encode(rows, bits, as_jobs(n_jobs))
         if bad_row is not None:
             raise_not_finite(rows[bad_row:][:1], bad_row)
         return bits
@@ -292,7 +282,7 @@ class SketchOperator(Operator):
         Bits say nothing of bounds, clipping or the sums of columns: the sketch knows none of them.
         """
         self._require_one_bit("pool")
-        there = open_held(bits) if is_on_gpu(bits) else None
+        there = open_held(bits) if engine_of(bits) == "gpu" else None
         packed = np.asarray(bits) if there is None else there.array
         width = -(-self.n_measurements // 8)
         if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != width:
@@ -319,19 +309,7 @@ class SketchOperator(Operator):
     @cached_property
     def sketcher(self) -> Sketcher:
         """What sketches rows in this process."""
-        return make_sketcher(self.measurement)
-
-    @cached_property
-    def _gpu_sketchers(self) -> dict[int, GpuSketcher]:
-        return {}
-
-    def sketcher_on(self, gpu: int) -> GpuSketcher:
-        """Return what sketches on a GPU, made when it is first asked for."""
-        if gpu not in self._gpu_sketchers:
-            from qckm.kernels.cuda.gpu_sketcher import GpuSketcher
-
-            self._gpu_sketchers[gpu] = GpuSketcher(self.measurement, gpu)
-        return self._gpu_sketchers[gpu]
+        return Sketcher(self.measurement)
 
     def _require_one_bit(self, verb: str) -> None:
         if not self.signature.is_one_bit:
@@ -433,11 +411,6 @@ def sketch_batch(
     except RowsError:
         batch.require_finite()
         raise
-
-
-def _is_whole(weights: Weights | None) -> TypeGuard[Int64s | None]:
-    """Whether all weights are whole numbers, or there are none: sums are exact then."""
-    return weights is None or weights.dtype == np.int64
 
 
 def require_columns(operator: SketchOperator, source: Source) -> None:

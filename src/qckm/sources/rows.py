@@ -15,7 +15,6 @@ import numpy as np
 
 from qckm.common.arrays import Rows, Weights
 from qckm.errors import RowsError, SourceError
-from qckm.kernels.sketcher import is_on_gpu
 from qckm.sources.table import resolve
 
 # What to do with rows that hold a null, a NaN or an infinity.
@@ -273,6 +272,8 @@ Opener = Callable[[object, Sequence[Any] | str | None, Sequence[str] | None, obj
 _ENGINES: dict[str, tuple[str, Opener]] = {}
 # The library of arrays that lie on a GPU, whoever made them.
 GPU = "arrays on a GPU"
+_CUDA = (2, 13)  # DLPack's numbers of devices: CUDA, and CUDA's managed memory
+_HOST_LIBRARIES = ("numpy", "pandas", "polars", "pyarrow")
 
 
 def register_engines(engines: Mapping[str, str], opener: Opener) -> None:
@@ -305,4 +306,17 @@ def open_held(
 
 
 def _library_of(data: object) -> str:
-    return GPU if is_on_gpu(data) else type(data).__module__.split(".", 1)[0]
+    """Return the library of some data's type, or `GPU`: CuPy, PyTorch, JAX or Numba arrays there, cuDF frames.
+
+    No library is imported to tell.
+    """
+    library = type(data).__module__.split(".", 1)[0]
+    if library in _HOST_LIBRARIES:
+        return library
+    where = getattr(data, "__dlpack_device__", None)
+    on_gpu = (
+        library == "cudf"
+        or hasattr(data, "__cuda_array_interface__")
+        or (where is not None and int(where()[0]) in _CUDA)
+    )
+    return GPU if on_gpu else library

@@ -6,9 +6,9 @@ from scipy.optimize import minimize
 
 import qckm
 from qckm.decoding.clouds.calibration import RIDGE, solve
-from qckm.decoding.clouds.totals import Contributions, Totals
+from qckm.decoding.clouds.totals import Totals
 from qckm.errors import PoorFitWarning, RowsError
-from qckm.kernels.matrices import Values
+from qckm.kernels.matrices import Contributions, Values
 
 
 def rows(n_rows=20_000, seed=0, n=3):

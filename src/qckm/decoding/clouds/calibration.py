@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.common.arrays import Floats
-from qckm.decoding.clouds.totals import Contributions, Totals, totals_of
+from qckm.decoding.clouds.totals import Totals, totals_of
 from qckm.errors import PoorFitWarning, RowsError, warn
+from qckm.kernels.matrices import Contributions
 from qckm.kernels.threads import one_thread
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.rows import as_rows, as_weights, require_finite, require_names

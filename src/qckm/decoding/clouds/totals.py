@@ -14,7 +14,6 @@ out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -23,7 +22,7 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats, Int16s, Int64s
 from qckm.decoding.task import count_rows, require_memory
 from qckm.kernels import reference
-from qckm.kernels.matrices import Signs, Values, pack_signs
+from qckm.kernels.matrices import Contributions, Values, pack_signs
 from qckm.sketch import Sketch, SketchOperator
 
 # float32 has 24 bits, a contribution at most 16; sums are made in float64 where it matters.
@@ -40,33 +39,6 @@ _SIGNS = 1 - 2 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], ax
 HEAVIER = 3.0
 # A calibration that stops at its ridge may miss a variance by so much; more than that is not there to be had.
 _MISSED = 0.05
-
-
-@dataclass(frozen=True, eq=False)
-class Contributions:
-    """What each of P rows contributes to each of M totals, (P, M): signs and numbers, side by side."""
-
-    parts: tuple[Signs | Values, ...]
-
-    def squares(self, count: int) -> Floats:
-        """Return ‖f(x_i)‖², (P,), over the first so many columns."""
-        squares = np.zeros(self.parts[0].shape[0])
-        for part in self.parts:
-            squares += part.squares(count) if isinstance(part, Values) else min(count, part.shape[1])
-            count = max(0, count - part.shape[1])
-        return squares
-
-    def mean(self, weights: Floats) -> Floats:
-        """Return Σ w_i f(x_i), (M,)."""
-        return np.concatenate([part.times_rows(weights[np.newaxis])[0] for part in self.parts])
-
-    def through(self, weights: Floats, direction: Floats) -> tuple[Floats, Floats]:
-        """Return Σ w_i f(x_i) (f(x_i)·direction), (M,), and f(x_i)·direction, (P,)."""
-        cuts = np.cumsum([part.shape[1] for part in self.parts])[:-1]
-        along = np.zeros(weights.size)
-        for part, own in zip(self.parts, np.split(direction, cuts), strict=True):
-            along += part.times(own[np.newaxis])[0]
-        return self.mean(weights * along), along
 
 
 def contributions_of(

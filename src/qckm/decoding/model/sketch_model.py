@@ -28,7 +28,7 @@ _SHARE_AT_ZERO = 1 / 30
 
 def loops() -> Loops:
     """Return the fastest loops there are: those of the C core, or NumPy's where it was not built."""
-    return numpy_loops if library.load_or_warn() is None else c_loops
+    return numpy_loops if library.load() is None else c_loops
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

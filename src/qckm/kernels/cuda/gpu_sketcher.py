@@ -29,7 +29,7 @@ class GpuSketcher:
             )
         require_capable(device)
         self._measurement, self._device = measurement, device
-        self._one_bit = np.array_equal(measurement.table, reference.one_bit_table())
+        self._one_bit = np.array_equal(measurement.table, reference.ONE_BIT_TABLE)
         self._programs: dict[tuple[Any, ...], Program | MatrixProgram] = {}
 
     def sum(self, rows: Any, weights: Any = None, n_jobs: int | None = None) -> Summary:
