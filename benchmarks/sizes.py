@@ -17,8 +17,7 @@ import pyarrow.parquet as pq
 import qckm
 from benchmarks.timing import Row, Rows, seconds
 from qckm import files
-from qckm.operator.codes import Codes
-from qckm.operator.recipe import Recipe
+from qckm.operator.codes import Codes, Recipe
 from qckm.planning.plan import Plan, draw_operator
 from qckm.sketch.old_files import PREAMBLE, layout
 from qckm.sources.opening import open_source

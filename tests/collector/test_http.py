@@ -212,7 +212,7 @@ def test_another_operator_is_refused_before_it_is_made(url, tokens, monkeypatch)
     data = files.dumps(drawn.empty())
     assert len(data) < 200
     del drawn  # files of operators that are held are not made anew
-    monkeypatch.setattr("qckm.operator.recipe.Recipe.frequencies", lambda self: 1 // 0)
+    monkeypatch.setattr("qckm.operator.codes.Recipe.frequencies", lambda self: 1 // 0)
     status, told = call("PUT", f"{url}/v1/parts/berlin/large", tokens["shop"], data)
     assert (status, told["reason"]) == (400, "another operator")
 

@@ -59,7 +59,7 @@ def test_other_n_jobs_are_refused(n_jobs):
 
 
 def test_each_task_is_done_once():
-    done = share(list, 1000, n_threads=4)
+    done = share(list, 1000, n_jobs=4)
     assert sorted(task for tasks in done for task in tasks) == list(range(1000))
 
 
@@ -74,7 +74,7 @@ def test_an_error_stops_the_others():
             time.sleep(0.001)
 
     with pytest.raises(RuntimeError, match="three"):
-        share(work, 10_000, n_threads=3)
+        share(work, 10_000, n_jobs=3)
     assert len(seen) < 10_000
 
 

@@ -1,12 +1,13 @@
 """From a request to integers: which steps are taken, which frequencies are lowered for them, and which never are."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from qckm.errors import OperatorError
 from qckm.kernels.reference import CODE_LIMIT, TURN
 from qckm.operator import drawing, signatures
-from qckm.operator.laws import LAWS
 from qckm.operator.request import OperatorRequest
 from qckm.operator.structured import StructuredCodes
 
@@ -27,7 +28,7 @@ def request(n=1, m=200, **how):
 
 
 def draw(wanted, law="gaussian", arrangement="auto", octaves=1, seed=0):
-    return drawing.draw(wanted, LAWS[law], arrangement, octaves, np.random.default_rng(seed))
+    return drawing.draw(replace(wanted, octaves=octaves), law, arrangement, np.random.default_rng(seed))
 
 
 @pytest.fixture
@@ -197,4 +198,4 @@ def test_octaves_are_dense_and_so_is_the_seeded_law():
 def test_frequencies_that_memory_does_not_hold_are_refused_before_they_are_drawn(monkeypatch):
     monkeypatch.setenv("QCKM_MEMORY", "1G")
     with pytest.raises(OperatorError, match=r"400000000 frequencies of 2 features takes about 25\.6 GB of memory"):
-        drawing.draw(request(n=2, m=400_000_000), LAWS["gaussian"], "dense", 1, np.random.default_rng(0))
+        drawing.draw(request(n=2, m=400_000_000), "gaussian", "dense", np.random.default_rng(0))

@@ -7,7 +7,7 @@ from scipy import stats
 import qckm
 from golden.twenty_operators import DIGEST, digest_of, twenty_operators
 from qckm.errors import OperatorError
-from qckm.operator.recipe import Recipe, philox, quantiles
+from qckm.operator.codes import Recipe, philox, quantiles
 
 
 def test_philox_gives_its_published_vectors():

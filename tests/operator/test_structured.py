@@ -7,7 +7,8 @@ import qckm
 from qckm.errors import FileError, OperatorError
 from qckm.kernels import reference
 from qckm.operator.codes import Codes
-from qckm.operator.structured import StructuredCodes, block_size, is_faster
+from qckm.operator.drawing import is_faster
+from qckm.operator.structured import StructuredCodes, block_size
 from qckm.sketch import files
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats, Rows
 from qckm.kernels import library
 from qckm.kernels.library import RowsAt, Struct, call, fields, floats
-from qckm.kernels.threads import Tasks, count_threads, share
+from qckm.kernels.threads import Tasks, share
 from qckm.sources.rows import require_finite
 
 _CHUNK = 1 << 15  # rows a thread takes at a time
@@ -43,8 +43,7 @@ def nearest(rows: Rows, centers: Floats, n_jobs: int | None = None) -> tuple[npt
             if not _assign(rows[part], compared, labels[part], squares[part]):
                 require_finite(rows[part], part.start)
 
-    n_tasks = -(-len(rows) // _CHUNK)
-    share(work, n_tasks, count_threads(n_jobs) if n_tasks > 1 else 1)
+    share(work, -(-len(rows) // _CHUNK), n_jobs)
     return labels, squares
 
 
@@ -115,8 +114,7 @@ def kmeans(
             best = [min([*best, (found.inertia, task, found)], key=lambda one: one[:2])]
         return best
 
-    n_runs = len(starts) + n_fresh
-    shared = share(work, n_runs, count_threads(n_jobs) if n_runs > 1 else 1)
+    shared = share(work, len(starts) + n_fresh, n_jobs)
     best = min((one for part in shared for one in part), key=lambda one: one[:2])[2]
     return best._replace(centers=best.centers + mean)
 

@@ -52,11 +52,10 @@ class ColumnChange(NamedTuple):
 
 def column_changes(before: Sketch, after: Sketch) -> tuple[ColumnChange, ...]:
     """Return what has become of every column, what has changed most first; nothing where a sketch does not know."""
-    if before.column_sums is None or after.column_sums is None:
+    means = [known for sketch in (before, after) if (known := sketch.column_means) is not None]
+    variances = [known for sketch in (before, after) if (known := sketch.column_variances) is not None]
+    if len(means) < 2:
         return ()
-    pairs = (before, before.column_sums), (after, after.column_sums)
-    means = [known.means(sketch.operator, int(sketch.count)) for sketch, known in pairs]
-    variances = [known.variances(sketch.operator, int(sketch.count)) for sketch, known in pairs]
     shares = np.array([before.count, after.count]) / (before.count + after.count)
     moved = means[1] - means[0]
     # Of both windows' rows together, between their means included: that is 0 only of a column that never varies.

@@ -20,8 +20,8 @@ from qckm.errors import OperatorError
 from qckm.export.rendering import PREFIX, read_source, require_prefix, with_prefix
 from qckm.kernels import reference
 from qckm.operator import seeded
+from qckm.operator.codes import Recipe, quantiles
 from qckm.operator.operator import Operator
-from qckm.operator.recipe import Recipe, quantiles
 from qckm.operator.structured import StructuredCodes
 
 COUNTER_BITS = (16, 32)

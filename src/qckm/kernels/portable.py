@@ -58,32 +58,25 @@ class Measurement:
         return len(self.dither_codes) * (2 if self.paired else 1)
 
 
-@dataclass
 class Summary:
-    """What a pass over some rows found; `bad_row` is the first that is not finite, and nothing else is then right."""
+    """What a pass over some rows found, of none to begin with; of real weights, sums are floats.
 
-    total: Int64s | Floats
-    lower: Floats
-    upper: Floats
-    count: int | float = 0
-    saturated: int | float = 0
-    bad_row: int | None = None
-    # Sums of codes and of their squares, (2, n), and of the products of columns i and j > i, row by row,
-    # (2, n(n − 1)/2): none of real weights, and no products of many columns.
-    codes: Wide | None = None
-    squares: Wide | None = None
-    products: Wide | None = None
+    `bad_row` is the first that is not finite, and nothing else is then right. `codes` and `squares` are the sums of
+    codes and of their squares, (2, n), `products` those of columns i and j > i, row by row, (2, n(n − 1)/2): none of
+    real weights, and no products of many columns.
+    """
 
-    @classmethod
-    def start(cls, measurement: Measurement, real: bool = False) -> Summary:
-        """Return the summary of no rows; of real weights, sums are floats, and there are none of columns."""
+    def __init__(self, measurement: Measurement, real: bool = False) -> None:
         n, size = len(measurement.steps), measurement.n_measurements
-        total: Int64s | Floats = np.zeros(size, np.float64) if real else np.zeros(size, np.int64)
-        found = cls(total, np.full(n, np.inf), np.full(n, -np.inf))
-        if not real:
-            found.codes, found.squares = np.zeros((2, n), np.int64), np.zeros((2, n), np.int64)
-            found.products = np.zeros((2, n * (n - 1) // 2), np.int64) if n <= MOST_COLUMNS else None
-        return found
+        self.total: Int64s | Floats = np.zeros(size, np.float64) if real else np.zeros(size, np.int64)
+        self.lower, self.upper = np.full(n, np.inf), np.full(n, -np.inf)
+        self.count: int | float = 0
+        self.saturated: int | float = 0
+        self.bad_row: int | None = None
+        self.codes: Wide | None = None if real else np.zeros((2, n), np.int64)
+        self.squares: Wide | None = None if real else np.zeros((2, n), np.int64)
+        few = n <= MOST_COLUMNS and not real
+        self.products: Wide | None = np.zeros((2, n * (n - 1) // 2), np.int64) if few else None
 
     def __iadd__(self, other: Summary) -> Self:
         """Add what was found of other rows, all of them finite."""
@@ -116,7 +109,7 @@ class GroupSums:
     @classmethod
     def start(cls, measurement: Measurement, capacity: int) -> GroupSums:
         """Return room for so many groups, of no rows."""
-        n, one = len(measurement.steps), Summary.start(measurement)
+        n, one = len(measurement.steps), Summary(measurement)
         products = None if one.products is None else np.zeros((capacity, *one.products.shape), np.int64)
         return cls(
             np.zeros((capacity, measurement.n_measurements), np.int64),
@@ -147,7 +140,7 @@ class PortableSketcher:
     def sum(self, rows: Rows, weights: Int64s | Floats | None = None, n_jobs: int | None = None) -> Summary:
         """Sum the contributions of rows (rows, n), each times its weight; real weights make sums of floats."""
         real = weights is not None and weights.dtype != np.int64
-        found = Summary.start(self._measurement, real)
+        found = Summary(self._measurement, real)
         for start, part in self._parts(rows):
             heavy = np.ones(len(part), np.int64) if weights is None else weights[start : start + len(part)]
             bad = ~np.isfinite(part).all(axis=1)

@@ -82,7 +82,7 @@ class CompiledSketcher:
         kernel, heavy = self._for_sums, None if weights is None else np.require(weights, np.int64, ["C", "A"])
 
         def work(tasks: Iterable[slice]) -> Summary:
-            found = Summary.start(self._measurement)
+            found = Summary(self._measurement)
             for part in tasks:
                 found.bad_row = kernel.add(rows[part], None if heavy is None else heavy[part], part.start, found)
                 if found.bad_row is not None:
@@ -249,8 +249,7 @@ def count_bits(bits: Bytes, n_jobs: int | None = None) -> Int64s:
             core.qckm_count_bits(part.ctypes.data, part.strides[0], len(part), width, counts.ctypes.data)
         return counts
 
-    n_tasks = -(-len(bits) // height)
-    total: Int64s = np.sum(share(work, n_tasks, count_threads(n_jobs) if n_tasks > 1 else 1), axis=0)
+    total: Int64s = np.sum(share(work, -(-len(bits) // height), n_jobs), axis=0)
     return total
 
 

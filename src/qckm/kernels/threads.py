@@ -53,8 +53,8 @@ class Tasks(Iterator[int]):
             self._count = 0
 
 
-def share(work: Callable[[Tasks], Result], n_tasks: int, n_threads: int) -> list[Result]:
-    """Call `work` in at most so many threads, this one among them, all taking from the same tasks.
+def share(work: Callable[[Tasks], Result], n_tasks: int, n_jobs: int | None = None) -> list[Result]:
+    """Call `work` in as many threads as `count_threads` says, this one among them, all taking from the same tasks.
 
     An exception in one of them, Ctrl-C in this one included, lets the others finish the task they are at and no more.
     """
@@ -67,7 +67,8 @@ def share(work: Callable[[Tasks], Result], n_tasks: int, n_threads: int) -> list
             tasks.stop()
             raise
 
-    others = [_pool().submit(each) for _ in range(min(n_tasks, n_threads) - 1)]
+    n_threads = min(n_tasks, count_threads(n_jobs)) if n_tasks > 1 else 1
+    others = [_pool().submit(each) for _ in range(n_threads - 1)]
     try:
         return [each(), *(other.result() for other in others)]
     finally:

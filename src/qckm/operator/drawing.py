@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -12,18 +14,17 @@ from qckm.common import memory
 from qckm.common.arrays import Floats
 from qckm.errors import OperatorError
 from qckm.kernels.reference import CODE_LIMIT, TURN
-from qckm.operator.codes import MOST_OCTAVES, Codes
-from qckm.operator.laws import Law, draw_frequencies, draw_norms
-from qckm.operator.recipe import LEAST_STRUCTURED, Recipe
+from qckm.operator.codes import LEAST_STRUCTURED, MOST_OCTAVES, Codes, Recipe
+from qckm.operator.laws import Law, draw_frequencies, draw_norms, get_law
 from qckm.operator.request import (
     SMALLEST,
     STEPS_A_SCALE,
     Drawn,
     OperatorRequest,
-    needs_no_dither,
+    draw_dither,
     power_of_two_below,
 )
-from qckm.operator.structured import FINE_TURN, LEAST_RADIUS, block_size, choose_factors, draw_structured, is_faster
+from qckm.operator.structured import FINE_TURN, LEAST_RADIUS, block_size, choose_factors, draw_structured
 
 # Rows further away need longer steps. One frequency of so many may be too high for an int16 then, and is lowered …
 ONE_OF = 100
@@ -48,75 +49,56 @@ Arrangement = Literal["auto", "dense", "structured"]
 
 
 def draw(
-    request: OperatorRequest, law: Law, arrangement: Arrangement, octaves: int, rng: np.random.Generator
+    request: OperatorRequest, law: str | Law, arrangement: Arrangement, rng: np.random.Generator
 ) -> tuple[Drawn, str]:
     """Draw frequencies of a law; return their integers, and the note that says where they came from."""
+    law = get_law(law)
+    if arrangement not in ("auto", "dense", "structured"):
+        raise OperatorError(f"Expected frequencies 'auto', 'dense' or 'structured', got {arrangement!r}.")
     require_drawable(request.n, request.m)
     if law.draw_codes is not None:
-        if arrangement == "structured" or octaves > 1:
+        if arrangement == "structured" or request.octaves > 1:
             raise OperatorError(
                 f"Frequencies of the law {law.name!r} are dense, of one scale. Use another law for structured ones, or "
                 "for more than one octave."
             )
         return law.draw_codes(request, rng)
+    if arrangement == "structured" and request.octaves > 1:
+        raise OperatorError("Expected frequencies 'dense' or 'auto' for more than one octave, got 'structured'.")
+    recipe: Callable[..., Recipe] | None = None
     if law.degrees is not None:
-        drawn = draw_recipe(request, law, arrangement, octaves, int(rng.integers(2**64, dtype=np.uint64)))
+        seed, degrees = int(rng.integers(2**64, dtype=np.uint64)), law.degrees(request.n)
+        recipe = partial(Recipe, n=request.n, seed=seed, degrees=degrees, dithered=request.dithered)
+    usually = arrangement == "auto" and request.octaves == 1 and is_faster(request.n, request.m)
+    if usually or arrangement == "structured":
+        drawn = None if recipe is None else _structured_by_recipe(request, recipe)
+        if drawn is None and (recipe is None or arrangement == "structured"):
+            drawn = _draw_structured(request, law, rng)
         if drawn is not None:
             return drawn, law.name
-    return _draw_radial(request, law, arrangement, octaves, rng), law.name
-
-
-def _draw_radial(
-    request: OperatorRequest, law: Law, arrangement: Arrangement, octaves: int, rng: np.random.Generator
-) -> Drawn:
-    """Draw frequencies of a radial law, dense or structured, at one scale or several."""
-    if octaves > 1:
-        _require_dense(arrangement)
-        return _draw_octaves(request, law, octaves, rng)
-    if arrangement == "structured" or (arrangement == "auto" and is_faster(request.n, request.m)):
-        drawn = _draw_structured(request, law, rng)
-        if drawn is not None:
-            return drawn
         if arrangement == "structured":
             raise OperatorError(_NOT_STRUCTURED)
-    return _draw_dense(request, law, rng)
+    if recipe is not None:
+        return _dense_by_recipe(request, recipe), law.name
+    return (_draw_dense if request.octaves == 1 else _draw_octaves)(request, law, rng), law.name
 
 
-def draw_recipe(request: OperatorRequest, law: Law, arrangement: Arrangement, octaves: int, seed: int) -> Drawn | None:
-    """Make frequencies from a recipe, dense or structured, at one scale or several.
-
-    None where structured ones are asked for, of so few features or so coarse steps that no recipe makes them.
-    """
-    assert law.degrees is not None
-    degrees, dithered = law.degrees(request.n), not needs_no_dither(request.signature, request.dither)
-    if octaves > 1:
-        _require_dense(arrangement)
-    elif arrangement == "structured" or (arrangement == "auto" and is_faster(request.n, request.m)):
-        drawn = _structured_recipe(request, degrees, dithered, seed)
-        if drawn is not None or arrangement == "structured":
-            return drawn
-    plain = Recipe(request.n, request.m, seed, degrees, np.zeros(request.n, np.int64))
-    sizes = (request.scale * request.units)[:, np.newaxis]
-    if octaves > 1:
-        steps = request.usual_steps
-        omega = plain.components() / 65536 / sizes
-        if request.steps is None:
-            steps = _steps_for_octaves(omega, steps, request.steps_up_to(np.inf), octaves)
-        _require_octaves(omega, steps, octaves)
-    elif request.steps is None and request.extent is not None:
-        omega = plain.components() / 65536 / sizes
-        steps = _fitting_steps(omega, request)
-    else:
-        steps = request.usual_steps
+def _dense_by_recipe(request: OperatorRequest, recipe: Callable[..., Recipe]) -> Drawn:
+    """Make dense frequencies from a recipe, of which size, gains and octaves are left open, at one scale or several."""
+    steps, octaves = request.usual_steps, request.octaves
+    if octaves > 1 or (request.steps is None and request.extent is not None):
+        plain = recipe(m=request.m, gains=np.zeros(request.n, np.int64))
+        omega = plain.components() / 65536 / (request.scale * request.units)[:, np.newaxis]
+        steps = _fitting_steps(omega, request) if octaves == 1 else _steps_for_octaves(omega, request)
     gains = _gains(steps / request.units / request.scale * (TURN / (2 * np.pi)))
-    codes = Codes.made_from(Recipe(request.n, octaves * request.m, seed, degrees, gains, octaves, dithered))
+    codes = Codes.made_from(recipe(m=octaves * request.m, gains=gains, octaves=octaves))
     clipped = (np.abs(np.asarray(codes.frequency_codes)) == CODE_LIMIT).any(axis=0).sum()
     if clipped > request.m // ONE_OF:
         raise OperatorError(f"{clipped} frequencies do not fit an int16: use smaller steps, or a larger scale.")
     return Drawn(codes, steps)
 
 
-def _structured_recipe(request: OperatorRequest, degrees: int, dithered: bool, seed: int) -> Drawn | None:
+def _structured_by_recipe(request: OperatorRequest, recipe: Callable[..., Recipe]) -> Drawn | None:
     """Make structured frequencies from a recipe, or None where integers would be too coarse for them."""
     usual = request.usual_steps
     steps = (request.steps_up_to(_LONGEST * usual) / usual).max() * usual
@@ -129,8 +111,7 @@ def _structured_recipe(request: OperatorRequest, degrees: int, dithered: bool, s
     radius = size / request.scale * (FINE_TURN / (2 * np.pi))
     if radius < LEAST_RADIUS:
         return None
-    recipe = Recipe(request.n, request.m, seed, degrees, _gains(np.array([radius])), 1, dithered, factors)
-    return Drawn(Codes.made_from(recipe), steps)
+    return Drawn(Codes.made_from(recipe(m=request.m, gains=_gains(np.array([radius])), factors=factors)), steps)
 
 
 def _gains(sizes: Floats) -> npt.NDArray[np.int64]:
@@ -138,9 +119,13 @@ def _gains(sizes: Floats) -> npt.NDArray[np.int64]:
     return np.rint(np.minimum(65536.0 * sizes, 2.0**40)).astype(np.int64)
 
 
-def _require_dense(arrangement: Arrangement) -> None:
-    if arrangement == "structured":
-        raise OperatorError("Expected frequencies 'dense' or 'auto' for more than one octave, got 'structured'.")
+def is_faster(n: int, m: int) -> bool:
+    """Whether structured frequencies are at least twice as fast to measure as dense ones (benchmarks/structured.py).
+
+    A rule, not a measurement: an operator must not depend on the machine that draws it.
+    """
+    size = block_size(n)
+    return n * m >= 256 * size * -(-m // size)
 
 
 def steps_of(omega: Floats) -> Floats:
@@ -186,7 +171,7 @@ def _draw_dense(request: OperatorRequest, law: Law, rng: np.random.Generator) ->
     steps = _fitting_steps(omega, request)
     if (steps > request.usual_steps).any():
         omega /= np.maximum(1, (np.abs(omega) * steps[:, np.newaxis] / _HIGHEST).max(axis=0))
-    return Drawn(Codes(code_frequencies(omega, steps), request.draw_dither(request.m, rng)), steps)
+    return Drawn(Codes(code_frequencies(omega, steps), draw_dither(request.m, request.dithered, rng)), steps)
 
 
 def _fitting_steps(omega: Floats, request: OperatorRequest) -> Floats:
@@ -215,40 +200,33 @@ def _draw_structured(request: OperatorRequest, law: Law, rng: np.random.Generato
     codes = draw_structured(request.m, norms, request.units, longer * usual, rng)
     if codes is None:
         return None
-    return Drawn(Codes(codes, request.draw_dither(request.m, rng)), longer * usual)
+    return Drawn(Codes(codes, draw_dither(request.m, request.dithered, rng)), longer * usual)
 
 
-def _draw_octaves(request: OperatorRequest, law: Law, octaves: int, rng: np.random.Generator) -> Drawn:
-    omega = _draw_radians(request, law, rng)
-    steps = request.usual_steps
-    if request.steps is None:
-        steps = _steps_for_octaves(omega, steps, request.steps_up_to(np.inf), octaves)
-    codes = _octave_codes(omega, steps, octaves)
-    return Drawn(Codes(codes, request.draw_dither(octaves * request.m, rng), octaves), steps)
+def _draw_octaves(request: OperatorRequest, law: Law, rng: np.random.Generator) -> Drawn:
+    omega, octaves = _draw_radians(request, law, rng), request.octaves
+    steps = _steps_for_octaves(omega, request)
+    lowest = _lowest(omega, steps, octaves)
+    codes = np.concatenate([np.ldexp(lowest, j) for j in range(octaves)], axis=1).astype(np.int16)
+    return Drawn(Codes(codes, draw_dither(octaves * request.m, request.dithered, rng), octaves), steps)
 
 
-def _steps_for_octaves(omega: Floats, steps: Floats, wanted: Floats, octaves: int) -> Floats:
-    """Return steps (n,) for octaves, given those for the finest alone: longer, to reach further.
+def _steps_for_octaves(omega: Floats, request: OperatorRequest) -> Floats:
+    """Return steps (n,) for octaves of frequencies omega: (n, m) of the finest, longer than that alone would have.
 
     Wanted are at least those of the middle octave: the data may be as large as the coarsest suits, and would saturate
     in the steps of the finest. Where the finest frequencies do not fit an int16 then, steps are as long as lets them.
+    Octaves are refused of which the finest does not fit, or the lowest would be rounded away.
     """
-    most = max((octaves - 1) // 2, int((np.frexp(wanted)[1] - np.frexp(steps)[1]).max()))
-    for longer in range(min(most, MOST_OCTAVES), 0, -1):
-        if _largest(omega, np.ldexp(steps, longer), octaves) <= CODE_LIMIT:
-            return np.ldexp(steps, longer)
-    return steps
-
-
-def _octave_codes(omega: Floats, steps: Floats, octaves: int) -> npt.NDArray[np.int16]:
-    """Return codes (n, octaves·m) of frequencies omega: (n, m) of the finest octave, and those of the others."""
-    _require_octaves(omega, steps, octaves)
-    lowest = _lowest(omega, steps, octaves)
-    return np.concatenate([np.ldexp(lowest, j) for j in range(octaves)], axis=1).astype(np.int16)
-
-
-def _require_octaves(omega: Floats, steps: Floats, octaves: int) -> None:
-    """Refuse octaves of which the finest does not fit, or the lowest would be rounded away."""
+    usual, octaves = request.usual_steps, request.octaves
+    steps = usual
+    if request.steps is None:
+        wanted = request.steps_up_to(np.inf)
+        most = max((octaves - 1) // 2, int((np.frexp(wanted)[1] - np.frexp(usual)[1]).max()))
+        for longer in range(min(most, MOST_OCTAVES), 0, -1):
+            if _largest(omega, np.ldexp(usual, longer), octaves) <= CODE_LIMIT:
+                steps = np.ldexp(usual, longer)
+                break
     largest = _largest(omega, steps, octaves)
     if largest > CODE_LIMIT:
         raise OperatorError(
@@ -263,6 +241,7 @@ def _require_octaves(omega: Floats, steps: Floats, octaves: int) -> None:
             f"The lowest of {octaves} octaves would be rounded away: its frequencies are {least:.2g} in 2**24ths of a "
             f"turn a step, and at least {_LEAST_CODE} are needed. Use fewer octaves or larger steps."
         )
+    return steps
 
 
 def _lowest(omega: Floats, steps: Floats, octaves: int) -> Floats:

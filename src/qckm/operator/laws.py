@@ -3,7 +3,7 @@
 Laws are radial: a frequency is a direction uniform on the sphere times a radius, ω = R·φ. The scale is the kernel's
 length in data units, the same for every law: s = sqrt(n / E‖ω‖²). A law therefore only has to know how to draw radii
 and what their mean square is; `draw_frequencies` does the rest. One that draws integers itself, as the seeded law does,
-says how. Frequencies of an integer law are made from a recipe (recipe.py), with norms and directions much as those of
+says how. Frequencies of an integer law are made from a recipe (codes.py), with norms and directions much as those of
 the law of the same name.
 """
 
@@ -17,7 +17,8 @@ import numpy as np
 
 from qckm.common.arrays import Floats
 from qckm.errors import OperatorError
-from qckm.operator import recipe, seeded
+from qckm.operator import seeded
+from qckm.operator.codes import Recipe
 from qckm.operator.request import Drawn, OperatorRequest
 
 
@@ -36,7 +37,7 @@ class Law:
         How to draw the integers of an operator, for a law whose directions are its own as well: (request, rng) to them
         and a note.
     degrees : callable, optional
-        For a law whose frequencies are made from a recipe (recipe.py): the degrees of freedom of norms in dimension n.
+        For a law whose frequencies are made from a recipe (codes.py): the degrees of freedom of norms in dimension n.
     """
 
     name: str
@@ -89,7 +90,7 @@ def _integer_law(name: str, degrees: Callable[[int], int]) -> Law:
 
     def draw_radii(n: int, m: int, rng: np.random.Generator) -> Floats:
         seed = int(rng.integers(2**64, dtype=np.uint64))
-        return recipe.Recipe(1, m, seed, degrees(n), np.zeros(1, np.int64)).norms() / 65536
+        return Recipe(1, m, seed, degrees(n), np.zeros(1, np.int64)).norms() / 65536
 
     return Law(name, draw_radii, lambda n: 1.0, degrees=degrees)
 

@@ -16,7 +16,7 @@ from qckm.errors import OperatorError
 from qckm.kernels import reference as kernel
 from qckm.operator import drawing, seeded, signatures
 from qckm.operator.codes import Codes
-from qckm.operator.laws import Law, get_law
+from qckm.operator.laws import Law
 from qckm.operator.request import (
     LAW_OF_RANGES,
     Dither,
@@ -30,6 +30,7 @@ from qckm.operator.request import (
     as_units,
     choose_n_frequencies,
     draw_dither,
+    needs_dither,
     per_frequency,
     require_lengths,
     suit_ranges,
@@ -160,11 +161,8 @@ class Operator(Value):
         -------
         SketchOperator
         """
-        octaves = as_count("octaves", octaves)
-        if frequencies not in ("auto", "dense", "structured"):
-            raise OperatorError(f"Expected frequencies 'auto', 'dense' or 'structured', got {frequencies!r}.")
-        request = OperatorRequest.of(n_features, n_frequencies, scale, units, steps, extent, signature, dither)
-        drawn, note = drawing.draw(request, get_law(law), frequencies, octaves, as_generator(random_state))
+        request = OperatorRequest.of(n_features, n_frequencies, scale, units, steps, extent, signature, dither, octaves)
+        drawn, note = drawing.draw(request, law, frequencies, as_generator(random_state))
         return cls._of(request, drawn, note, origin, feature_names)
 
     @classmethod
@@ -226,8 +224,9 @@ class Operator(Value):
         sizes = as_units(units, n)
         coarsest, steps, most = suit_ranges(low, high, sizes, K)
         octaves = most if octaves is None else as_count("octaves", octaves)
-        request = OperatorRequest.of(n, m, coarsest / 2 ** (octaves - 1), sizes, steps, None, signature, dither)
-        drawn, note = drawing.draw(request, get_law(law), "dense", octaves, as_generator(random_state))
+        finest = coarsest / 2 ** (octaves - 1)
+        request = OperatorRequest.of(n, m, finest, sizes, steps, None, signature, dither, octaves)
+        drawn, note = drawing.draw(request, law, "dense", as_generator(random_state))
         return cls._of(request, drawn, note, (low + high) / 2, feature_names, (low, high))
 
     @classmethod
@@ -269,7 +268,7 @@ class Operator(Value):
         sizes = as_steps(drawing.steps_of(omega) if steps is None else steps, n)
         codes = drawing.code_frequencies(omega, sizes)
         if phases is None:
-            dither_codes = draw_dither(m, signature, dither, as_generator(random_state))
+            dither_codes = draw_dither(m, needs_dither(signature, dither), as_generator(random_state))
         else:
             turns = per_frequency("phases", phases, m) * (kernel.TURN / (2 * np.pi))
             dither_codes = (np.rint(turns).astype(np.int64) % kernel.TURN).astype(np.int32)
@@ -413,8 +412,14 @@ class Operator(Value):
         """A hex digest of all that the bits of a sketch depend on."""
         n, m = self.codes.shape
         digest = sha256(f"{self.arithmetic} {n} {m} {self.dither} {self.signature.full_scale}\n".encode())
-        digest.update(self.codes.to_bytes())
-        arrays: list[tuple[Array, str]] = [
+        codes = self.frequency_codes
+        arrays: list[tuple[Array, str]] = (
+            [(codes, "<i2")]
+            if isinstance(codes, np.ndarray)
+            else [(codes.packed_signs(), "u1"), (codes.factors, "<i4"), (codes.radii, "<i4")]
+        )
+        arrays += [
+            (self.dither_codes, "<i4"),
             (self.steps, "<f8"),
             (self.origin + 0.0, "<f8"),  # -0.0 and 0.0 are one origin
             (self.signature.table, "<i2"),

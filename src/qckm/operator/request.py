@@ -62,6 +62,8 @@ class OperatorRequest:
         How far rows go from the origin, in data units.
     signature : Signature
     dither : {"paired", "single"}
+    octaves : int
+        At how many scales, `scale` being the finest.
     """
 
     n: int
@@ -72,6 +74,7 @@ class OperatorRequest:
     extent: Floats | None
     signature: Signature
     dither: Dither
+    octaves: int = 1
 
     @classmethod
     def of(
@@ -84,14 +87,15 @@ class OperatorRequest:
         extent: npt.ArrayLike | None,
         signature: SignatureLike,
         dither: Dither,
+        octaves: int = 1,
     ) -> OperatorRequest:
         """Return what users ask for, checked."""
-        n, m = as_count("n_features", n), as_count("n_frequencies", m)
+        n, m, octaves = as_count("n_features", n), as_count("n_frequencies", m), as_count("octaves", octaves)
         sizes, length = as_units(units, n), as_scale(scale)
         grid = None if steps is None else as_steps(steps, n)
         reach = None if extent is None else as_extent(extent, n)
         require_lengths("scale times units", length * sizes)
-        return cls(n, m, length, sizes, grid, reach, signatures.get(signature), dither)
+        return cls(n, m, length, sizes, grid, reach, signatures.get(signature), dither, octaves)
 
     @property
     def usual_steps(self) -> Floats:
@@ -111,21 +115,20 @@ class OperatorRequest:
         needed = 2 * power_of_two_below(np.maximum(self.extent / CODE_LIMIT, usual / 2))
         return np.maximum(usual, power_of_two_below(np.minimum(needed, longest)))
 
-    def draw_dither(self, m: int, rng: np.random.Generator) -> npt.NDArray[np.int32]:
-        """Draw the dither of m frequencies, none where that needs none."""
-        return draw_dither(m, self.signature, self.dither, rng)
+    @property
+    def dithered(self) -> bool:
+        """Whether phases need a dither."""
+        return needs_dither(self.signature, self.dither)
 
 
-def needs_no_dither(signature: Signature, dither: Dither) -> bool:
-    """Whether a dither of 0 will do: a pair of a pure tone needs none, as in CKM."""
-    return dither == "paired" and signature.is_pure_tone
+def needs_dither(signature: Signature, dither: Dither) -> bool:
+    """Whether phases need a dither: a pair of a pure tone needs none, as in CKM."""
+    return dither == "single" or not signature.is_pure_tone
 
 
-def draw_dither(m: int, signature: Signature, dither: Dither, rng: np.random.Generator) -> npt.NDArray[np.int32]:
-    """Draw the dither codes (m,) of frequencies."""
-    if needs_no_dither(signature, dither):
-        return np.zeros(m, np.int32)
-    return rng.integers(0, TURN, size=(m,), dtype=np.int32)
+def draw_dither(m: int, dithered: bool, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+    """Draw the dither codes (m,) of frequencies, zeros where they need none."""
+    return rng.integers(0, TURN, size=(m,), dtype=np.int32) if dithered else np.zeros(m, np.int32)
 
 
 def choose_n_frequencies(n_features: int, n_clusters: int, alone: bool = False) -> int:

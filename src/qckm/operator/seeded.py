@@ -18,7 +18,7 @@ from qckm.common.arrays import Floats
 from qckm.errors import OperatorError
 from qckm.kernels.reference import CODE_LIMIT, TURN
 from qckm.operator.codes import Codes
-from qckm.operator.request import Drawn, OperatorRequest, needs_no_dither
+from qckm.operator.request import Drawn, OperatorRequest
 
 LAW = "seeded"
 GOLDEN = 0x9E3779B9  # 2**32 over the golden ratio: the step from one draw of a stream to the next
@@ -151,8 +151,7 @@ def draw_codes(request: OperatorRequest, seed: int | np.random.Generator) -> tup
     steps = request.steps_up_to(longest_steps(request.scale, request.units))
     recipe = make_recipe(seed, request.scale, request.units, steps)
     draws = draw(recipe.seed, request.n, request.m)
-    undithered = needs_no_dither(request.signature, request.dither)
-    dither_codes = np.zeros(request.m, np.int32) if undithered else draws.dither
+    dither_codes = draws.dither if request.dithered else np.zeros(request.m, np.int32)
     return Drawn(Codes(frequency_codes(recipe, draws.components), dither_codes), steps), recipe.law
 
 

@@ -86,15 +86,6 @@ def block_size(n: int) -> int:
     return max(LEAST_SIZE, 1 << (n - 1).bit_length())
 
 
-def is_faster(n: int, m: int) -> bool:
-    """Whether structured frequencies are at least twice as fast to measure as dense ones (benchmarks/structured.py).
-
-    A rule, not a measurement: an operator must not depend on the machine that draws it.
-    """
-    size = block_size(n)
-    return n * m >= 256 * size * -(-m // size)
-
-
 def choose_factors(ratios: Floats) -> npt.NDArray[np.int32] | None:
     """Return the features' factors for steps in units, (n,); None where these are too far from each other."""
     if (ratios == ratios[0]).all():

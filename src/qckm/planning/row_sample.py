@@ -34,7 +34,7 @@ from qckm.common.arrays import Floats
 from qckm.errors import RowsError
 from qckm.kernels import library
 from qckm.kernels.library import RowsAt, Struct, call, fields, floats
-from qckm.kernels.threads import count_threads, share
+from qckm.kernels.threads import share
 from qckm.planning.pilot import PILOT_ROWS, Pilot, pilot_of
 
 # Distinct rows that are held for each row of the pilot. Drawn among them by their counts, rows that are there several
@@ -138,7 +138,6 @@ class RowSample:
         parts = share(
             lambda blocks: first.emptied()._with_blocks(rows, weights, step, (_FIRST_BLOCKS + i for i in blocks)),
             n_blocks - _FIRST_BLOCKS,
-            count_threads(None),
         )
         return reduce(RowSample.merged, parts, first)
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from qckm.common.arrays import Floats, Wide, add_wide, floats_of, integers_of, is_wide
-from qckm.kernels.portable import Summary
 from qckm.kernels.reference import CODE_LIMIT
 from qckm.operator import Operator
 from qckm.sketch import packed
@@ -66,13 +65,6 @@ class ColumnSums:
             if words is not None:
                 words.setflags(write=False)
 
-    @classmethod
-    def of(cls, found: Summary) -> ColumnSums | None:
-        """Return those of a pass over rows; None where it has none, of real weights."""
-        if found.codes is None or found.squares is None:
-            return None
-        return cls(found.codes, found.squares, found.products)
-
     def __add__(self, other: ColumnSums) -> ColumnSums:
         codes, squares = add_wide(self.codes, other.codes), add_wide(self.squares, other.squares)
         if self.products is None or other.products is None:
@@ -93,32 +85,6 @@ class ColumnSums:
         )
 
     __hash__ = None  # type: ignore[assignment]
-
-    def means(self, operator: Operator, count: int) -> Floats:
-        """Return the mean of each column, in data units, (n,)."""
-        ratios = np.array([total / count for total in integers_of(self.codes)])
-        return np.asarray(operator.origin + operator.steps * ratios, np.float64)
-
-    def variances(self, operator: Operator, count: int) -> Floats:
-        """Return the variance of each column (of the population, not a sample), in data units squared, (n,)."""
-        pairs = zip(integers_of(self.codes), integers_of(self.squares), strict=True)
-        # Integers until the last division: no digits are lost where a mean is large.
-        ratios = np.array([(count * square - total**2) / count**2 for total, square in pairs])
-        return np.asarray(operator.steps**2 * ratios, np.float64)
-
-    def covariances(self, operator: Operator, count: int) -> Floats | None:
-        """Return the covariances of the columns (of the population), in data units, (n, n); None without products."""
-        if self.products is None:
-            return None
-        totals = integers_of(self.codes)
-        found = np.diag(self.variances(operator, count))
-        first, second = np.triu_indices(len(totals), 1)
-        ratios = [
-            (count * product - totals[i] * totals[j]) / count**2
-            for i, j, product in zip(first.tolist(), second.tolist(), integers_of(self.products), strict=True)
-        ]
-        found[first, second] = found[second, first] = operator.steps[first] * operator.steps[second] * ratios
-        return found
 
     def are_possible(self, count: int, n_features: int) -> bool:
         """Return whether so many rows can have these sums, as far as one column and two columns together tell."""
@@ -142,19 +108,9 @@ class ColumnSums:
         return bool((np.abs(together) <= np.sqrt(spreads[first] * spreads[second]) + slack).all())
 
 
-def bounds_of_no_rows(n: int) -> Bounds:
-    """Return the bounds of no rows: those that any others replace."""
-    return np.full(n, np.inf), np.full(n, -np.inf)
-
-
 def unknown_bounds(n: int) -> Bounds:
     """Return bounds of which nothing is known."""
     return np.full(n, np.nan), np.full(n, np.nan)
-
-
-def merged_bounds(first: Bounds, second: Bounds) -> Bounds:
-    """Return the bounds of the rows of both, known where both are."""
-    return np.minimum(first[0], second[0]), np.maximum(first[1], second[1])
 
 
 def bounds_left(whole: Bounds, part: Bounds, operator: Operator) -> Bounds:

@@ -18,8 +18,7 @@ from qckm.common.arrays import Array, Floats, sha256
 from qckm.errors import FileError
 from qckm.kernels.reference import TABLE_SIZE
 from qckm.operator import Operator, signatures
-from qckm.operator.codes import Codes, count_octaves
-from qckm.operator.recipe import MOST_COMPONENTS, MOST_FEATURES, Recipe
+from qckm.operator.codes import MOST_COMPONENTS, MOST_FEATURES, Codes, Recipe, count_octaves
 from qckm.operator.request import Dither
 from qckm.operator.signatures import Signature
 from qckm.operator.structured import StructuredCodes, block_size, unpack_signs

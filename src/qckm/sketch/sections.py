@@ -18,7 +18,7 @@ from qckm.common.arrays import Array, Int64s, array_of, sha256, wide_of
 from qckm.errors import FileError
 from qckm.operator import Operator
 from qckm.sketch import operator_sections, packed
-from qckm.sketch.columns import ColumnSums, bounds_of_no_rows, dump_bounds, load_bounds, unknown_bounds
+from qckm.sketch.columns import ColumnSums, dump_bounds, load_bounds, unknown_bounds
 from qckm.sketch.ledger import Ledger
 from qckm.sketch.operator_sections import OperatorType
 from qckm.sketch.packed import Cursor, varint
@@ -100,7 +100,7 @@ def _sums_of(found: Mapping[bytes, memoryview], operator: Operator, data: bytes)
     if SUMS not in found:
         raise FileError("Expected a section that holds the sums.")
     numbers = _read_sums(Cursor(found[SUMS]), operator, ledger)
-    ends = unknown_bounds(operator.n_features) if numbers["count"] else bounds_of_no_rows(operator.n_features)
+    ends = unknown_bounds(operator.n_features) if numbers["count"] else Sums.zero(operator).bounds
     if BOUNDS in found:
         ends = load_bounds(Cursor(found[BOUNDS]), operator)
     column_sums = _read_columns(found, operator.n_features)

@@ -86,7 +86,9 @@ class Sketch(Sums):
     def of(cls, operator: SketchOperator, found: Summary, weighted: bool) -> Sketch:
         """Return the sketch of what a pass over rows found, whether or not whole numbers said how often they count."""
         bounds, weight = (found.lower, found.upper), found.count if weighted else 0
-        sums = ColumnSums.of(found) if found.count else None
+        sums = None
+        if found.count and found.codes is not None and found.squares is not None:  # of real weights they are not known
+            sums = ColumnSums(found.codes, found.squares, found.products)
         return cls(operator, found.total, found.count, found.saturated, bounds, weighted=weight, column_sums=sums)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -8,11 +8,11 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from qckm.common.arrays import Floats, Value
+from qckm.common.arrays import Floats, Value, integers_of
 from qckm.common.text import facts_as_html
 from qckm.errors import DecodeError, MergeError, SketchError
 from qckm.operator import Operator
-from qckm.sketch.columns import ColumnSums, bounds_left, bounds_of_no_rows, merged_bounds, unknown_bounds, within_reach
+from qckm.sketch.columns import ColumnSums, bounds_left, unknown_bounds, within_reach
 from qckm.sketch.ledger import Ledger
 from qckm.sketch.parts import Parts
 
@@ -83,12 +83,21 @@ class Sums(Value):
     @property
     def column_means(self) -> Floats | None:
         """The mean of each column over all rows, (n,), exactly, as rows were coded; None where it is not known."""
-        return None if self.column_sums is None else self.column_sums.means(self.operator, int(self.count))
+        if self.column_sums is None:
+            return None
+        ratios = np.array([total / int(self.count) for total in integers_of(self.column_sums.codes)])
+        return np.asarray(self.operator.origin + self.operator.steps * ratios, np.float64)
 
     @property
     def column_variances(self) -> Floats | None:
         """The variance of each column over all rows, (n,), as NumPy's `var` gives it; None where it is not known."""
-        return None if self.column_sums is None else self.column_sums.variances(self.operator, int(self.count))
+        if self.column_sums is None:
+            return None
+        pairs = zip(integers_of(self.column_sums.codes), integers_of(self.column_sums.squares), strict=True)
+        # Integers until the last division: no digits are lost where a mean is large.
+        count = int(self.count)
+        ratios = np.array([(count * square - total**2) / count**2 for total, square in pairs])
+        return np.asarray(self.operator.steps**2 * ratios, np.float64)
 
     @property
     def column_covariances(self) -> Floats | None:
@@ -96,7 +105,18 @@ class Sums(Value):
 
         None where they are not known: of more than 64 columns, and where `column_sums` are not.
         """
-        return None if self.column_sums is None else self.column_sums.covariances(self.operator, int(self.count))
+        variances = self.column_variances
+        if variances is None or self.column_sums is None or self.column_sums.products is None:
+            return None
+        totals, products = integers_of(self.column_sums.codes), integers_of(self.column_sums.products)
+        found, steps, count = np.diag(variances), self.operator.steps, int(self.count)
+        first, second = np.triu_indices(len(totals), 1)
+        ratios = [
+            (count * product - totals[i] * totals[j]) / count**2
+            for i, j, product in zip(first.tolist(), second.tolist(), products, strict=True)
+        ]
+        found[first, second] = found[second, first] = steps[first] * steps[second] * ratios
+        return found
 
     @property
     def column_correlations(self) -> Floats | None:
@@ -181,7 +201,9 @@ class Sums(Value):
     @classmethod
     def zero(cls, operator: Operator) -> Self:
         """Return the sketch of no rows."""
-        return cls(operator, np.zeros(operator.n_measurements, np.int64), 0, 0, bounds_of_no_rows(operator.n_features))
+        n, total = operator.n_features, np.zeros(operator.n_measurements, np.int64)
+        # Bounds that any others replace.
+        return cls(operator, total, 0, 0, (np.full(n, np.inf), np.full(n, -np.inf)))
 
     def without_column_sums(self) -> Self:
         """Return the same sketch without the sums of its columns and of their products."""
@@ -220,6 +242,7 @@ class Sums(Value):
         if not isinstance(other, Sums):
             return NotImplemented
         self.require_same_operator(other, "add")
+        (lower, upper), (others_lower, others_upper) = self.bounds, other.bounds
         ledger, parts = self._merged_ledger(other), self.parts + other.parts
         try:
             return replace(
@@ -229,7 +252,7 @@ class Sums(Value):
                 total=self.total + other.total,
                 count=self.count + other.count,
                 saturated=self.saturated + other.saturated,
-                bounds=merged_bounds(self.bounds, other.bounds),
+                bounds=(np.minimum(lower, others_lower), np.maximum(upper, others_upper)),  # known where both are
                 skipped=self.skipped + other.skipped,
                 weighted=self.weighted + other.weighted,
                 ledger=ledger,

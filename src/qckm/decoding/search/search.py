@@ -28,7 +28,7 @@ from qckm.decoding.model.loops import Climb
 from qckm.decoding.model.mixture import Mixture, Problem, Widths, non_negative_weights
 from qckm.decoding.model.sketch_model import loops
 from qckm.decoding.watching import asked_to_stop
-from qckm.kernels.threads import Tasks, count_threads, share
+from qckm.kernels.threads import Tasks, share
 
 # Climbs of a round: from so many points, in so many stages from blurred to sharp, of so many steps, a step of so many
 # lengths that the frequencies of a stage resolve.
@@ -261,7 +261,7 @@ def fit_densities(search: Search, n_clusters: int, n_axes: int) -> list[Mixture]
                 fitted[number] = caller.copy().run(fit, number)
 
     try:
-        share(work, DENSITIES, count_threads(None))
+        share(work, DENSITIES)
     except BaseException:
         search.cut.set()  # the other threads end soon, too
         raise

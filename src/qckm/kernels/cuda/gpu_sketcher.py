@@ -44,7 +44,7 @@ class GpuSketcher:
                 padding += program.launch(part, load, totals)
                 columns.add(part, number, load)
             if not totals.all_finite:
-                found = Summary.start(self._measurement)
+                found = Summary(self._measurement)
                 found.bad_row = self._first_not_finite(rows)
                 return found
             count = len(rows) if heavy is None else int(heavy.sum())

@@ -62,7 +62,7 @@ class Totals:
 
         `counts_ones`: sums are numbers of ones, each a contribution of −1.
         """
-        found = Summary.start(self._measurement)
+        found = Summary(self._measurement)
         total, saturated, lower, upper, _ = self._fetched()
         sums = total.view(np.int64)
         if counts_ones:

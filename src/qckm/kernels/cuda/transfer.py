@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qckm.kernels.cuda.device import cupy
-from qckm.kernels.threads import Tasks, count_threads, share
+from qckm.kernels.threads import Tasks, share
 
 # Bytes of a part: large enough for the full rate of the bus, small enough that little waits for the first one.
 _PART_BYTES = 1 << 26
@@ -80,8 +80,7 @@ def _copy(source: npt.NDArray[Any], target: npt.NDArray[Any]) -> None:
             here = slice(task * height, (task + 1) * height)
             target[here] = source[here]
 
-    n_tasks = -(-len(source) // height)
-    share(work, n_tasks, count_threads(None) if n_tasks > 1 else 1)
+    share(work, -(-len(source) // height))
 
 
 def _is_pinned(rows: npt.NDArray[Any]) -> bool:
