@@ -400,7 +400,7 @@ def test_16_two_runs_with_one_output_are_refused(tmp_path, monkeypatch, capfd, v
     Path("rows.csv").write_text("a,b\n" + "1,2\n3,4\n" * 20)
     first, *options = verb.split()
     output = "out.json" if first == "fit" else "out.qckm"
-    with checkpoints.running(output):
+    with atomic.locked(output, kind="run"):
         assert run([first, "rows.csv", *options, "-o", output]) == 1
         assert f"{output}: another process is at work on this file" in capfd.readouterr().err
         assert sorted(os.listdir()) == [f".{output}.run", "rows.csv"]

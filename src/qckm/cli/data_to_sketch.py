@@ -81,7 +81,9 @@ def sketch_data(
         raise click.UsageError("--resume needs files on this machine, which can be read again, and an output (-o).")
     path = None if fleeting else task.checkpoint
     if task.checkpoint:
-        click.get_current_context().with_resource(checkpoints.running(task.output))
+        # Another run would replace the checkpoint, and in the end the output itself.
+        alone = atomic.locked(task.output, patience=0, required=False, kind="run")
+        click.get_current_context().with_resource(alone)
     options = _options(task, operator)
     start = _resumed(path, source, options, task.resume, console) if path else None
     if want_hints and source.n_rows is not None:

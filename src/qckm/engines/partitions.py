@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,24 +24,6 @@ _NOT_LAZY = (
     "has a CompressiveKMeans with a model whose transform adds a column; on Ray, dataset.map_batches calls a function, "
     "such as one with model.predict (to_model())."
 )
-
-
-class ColumnChoice(NamedTuple):
-    """Which columns of a table are the rows, and which one is their weights.
-
-    Parameters
-    ----------
-    columns : sequence of str, or str, optional
-        Columns of numbers; a single name is that of a column of vectors, tensors or lists.
-    usual : sequence of str, optional
-        The columns where none are asked for; all by default.
-    weight : str, optional
-        The column of the weights.
-    """
-
-    columns: Sequence[str] | str | None = None
-    usual: Sequence[str] | None = None
-    weight: str | None = None
 
 
 class EngineRows(HeldRows):

@@ -19,7 +19,7 @@ from ray.exceptions import RayTaskError
 from qckm.engines.blocks import blocks_of, vectors_of
 from qckm.engines.clusters import TICK, Cluster, run_task
 from qckm.engines.jobs import Job, merge_outcomes, merge_parts, outcome_of, result_of, run_part
-from qckm.engines.partitions import ColumnChoice, Partitions, columns_beside, select_names
+from qckm.engines.partitions import Partitions, columns_beside, select_names
 from qckm.errors import RowsError, SourceError
 
 # Results that one task merges.
@@ -27,10 +27,19 @@ FAN_IN = 32
 
 
 class RayPartitions(Partitions):
-    """A Ray dataset."""
+    """A Ray dataset: columns of numbers, or, by a single name, one of vectors, tensors or lists."""
 
-    def __init__(self, dataset: ray.data.Dataset, choice: ColumnChoice) -> None:
-        columns, usual, weight = choice
+    def __init__(
+        self,
+        dataset: Any,
+        columns: Sequence[str] | str | None = None,
+        usual: Sequence[str] | None = None,
+        weight: str | None = None,
+    ) -> None:
+        if not hasattr(dataset, "map_batches"):
+            raise SourceError(
+                f"Expected a Ray dataset, got {type(dataset).__name__}: ray.data.from_numpy_refs, from_arrow_refs…"
+            )
         schema = dataset.schema()
         if schema is None:
             raise RowsError("Expected rows, got an empty dataset.")
@@ -58,18 +67,8 @@ class RayPartitions(Partitions):
         return int(vectors_of(first.column(self._columns[0])).shape[1])
 
 
-def open_partitions(
-    data: object,
-    columns: Sequence[str] | str | None = None,
-    usual: Sequence[str] | None = None,
-    sample_weight: str | None = None,
-) -> RayPartitions:
-    """Return the rows of a Ray dataset."""
-    if not hasattr(data, "map_batches"):
-        raise SourceError(
-            f"Expected a Ray dataset, got {type(data).__name__}: ray.data.from_numpy_refs, from_arrow_refs…"
-        )
-    return RayPartitions(data, ColumnChoice(columns, usual, sample_weight))
+# What `qckm.engines` calls.
+open_partitions = RayPartitions
 
 
 class RayCluster(Cluster):

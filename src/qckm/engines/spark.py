@@ -27,7 +27,7 @@ from pyspark.sql.types import ArrayType, NumericType, StructType
 from qckm.engines.blocks import blocks_of
 from qckm.engines.clusters import TICK, Cluster, run_task
 from qckm.engines.jobs import Job, choose_parts, merge_outcomes, outcome_of, result_of, run_part
-from qckm.engines.partitions import ColumnChoice, Partitions, columns_beside, select_names
+from qckm.engines.partitions import Partitions, columns_beside, select_names
 from qckm.errors import RowsError, SourceError
 from qckm.sketch import SketchOperator, files, group_tables
 from qckm.sketch.grouping import GroupedSketches
@@ -42,10 +42,17 @@ _FEW = 64
 
 
 class SparkPartitions(Partitions):
-    """A Spark DataFrame."""
+    """A Spark DataFrame: columns of numbers, or, by a single name, one of vectors or arrays."""
 
-    def __init__(self, frame: DataFrame, choice: ColumnChoice | None = None) -> None:
-        columns, usual, weight = choice or ColumnChoice()
+    def __init__(
+        self,
+        frame: Any,
+        columns: Sequence[str] | str | None = None,
+        usual: Sequence[str] | None = None,
+        weight: str | None = None,
+    ) -> None:
+        if not hasattr(frame, "mapInArrow"):
+            raise SourceError(f"Expected a Spark DataFrame, got {type(frame).__name__}.")
         held = columns_beside(weight, frame.columns)
         self._weight, self.weighted = weight, weight is not None
         self._vector = isinstance(columns, str)
@@ -72,6 +79,10 @@ class SparkPartitions(Partitions):
             with _large_batches(self._frame.sparkSession):
                 return _merge_tree(parts, shipped, DataFrame.collect)
         return result_of(merge_outcomes(shipped, chosen)) if chosen else b""
+
+
+# What `qckm.engines` calls.
+open_partitions = SparkPartitions
 
 
 def sketch_by(
@@ -115,18 +126,6 @@ def _group(
             return group_tables.dumps(found)
 
         yield _row(outcome_of(work))
-
-
-def open_partitions(
-    data: object,
-    columns: Sequence[str] | str | None = None,
-    usual: Sequence[str] | None = None,
-    sample_weight: str | None = None,
-) -> SparkPartitions:
-    """Return the rows of a Spark DataFrame."""
-    if not hasattr(data, "mapInArrow"):
-        raise SourceError(f"Expected a Spark DataFrame, got {type(data).__name__}.")
-    return SparkPartitions(data, ColumnChoice(columns, usual, sample_weight))
 
 
 @contextlib.contextmanager

@@ -36,7 +36,6 @@ from pyspark.sql.functions import pandas_udf
 
 from qckm import models
 from qckm.common.arrays import Floats
-from qckm.engines.partitions import ColumnChoice
 from qckm.engines.spark import SparkPartitions, array_of, by_name, require_numbers
 from qckm.errors import SourceError
 from qckm.estimators import kmeans as estimator
@@ -66,7 +65,7 @@ class _CompressiveKMeansParams(HasFeaturesCol, HasInputCols, HasPredictionCol, H
         )  # fmt: skip
 
     def _columns(self) -> list[str] | str:
-        """Return the columns, as `ColumnChoice` takes them."""
+        """Return the columns, as `SparkPartitions` takes them."""
         return self.getInputCols() if self.isSet(self.inputCols) else self.getFeaturesCol()
 
     def getK(self) -> int:
@@ -119,7 +118,7 @@ class CompressiveKMeans(Estimator, _CompressiveKMeansParams, DefaultParamsReadab
         if on_bad not in ("error", "skip"):
             raise SourceError(f"Expected handleInvalid 'error' or 'skip', got {on_bad!r}.")
         weight = self.getWeightCol() if self.isSet(self.weightCol) else None
-        held = SparkPartitions(dataset, ColumnChoice(self._columns(), weight=weight))
+        held = SparkPartitions(dataset, self._columns(), weight=weight)
         km = estimator.CompressiveKMeans(
             self.getK(),
             signature=self.getOrDefault(self.signature),

@@ -9,7 +9,6 @@ import contextlib
 import json
 import os
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -39,11 +38,6 @@ class Checkpoint:
 def path_of(output: str) -> str:
     """Return where the checkpoint of an output lies: beside it."""
     return output + _ENDING
-
-
-def running(output: str) -> AbstractContextManager[None]:
-    """Have an output to oneself for a whole run: another run would replace its checkpoint, and in the end itself."""
-    return atomic.locked(output, patience=0, required=False, kind="run")
 
 
 def dumps(checkpoint: Checkpoint) -> bytes:
