@@ -47,7 +47,7 @@ def check_groups(op, X, n_jobs):
     """Rows of three groups, sorted by them, give the sketches of the groups."""
     numbers = np.arange(len(X)) * 7 % 3
     gathered, present, stops = gather(X, numbers, 4)
-    found = GroupSums.start(op.measurement, 4)
+    found = GroupSums(op.measurement, 4)
     assert op.sketcher.on_cpu.sum_groups(gathered, stops, present, found, n_jobs) is None
     for group in range(3):
         alone = op.sketch(X[numbers == group])

@@ -195,7 +195,7 @@ def test_threads_do_not_change_the_sample(monkeypatch, mixed_rows):
     one, many = (
         [sample(mixed_rows, some, around=NEAR) for some in (None, weights)]
         for threads in (1, 3)
-        if not monkeypatch.setattr("qckm.planning.row_sample.count_threads", lambda _, threads=threads: threads)
+        if not monkeypatch.setattr("qckm.kernels.threads.count_threads", lambda _, threads=threads: threads)
     )
     for left, right in zip(one, many, strict=True):
         require_same(left, right)

@@ -90,41 +90,24 @@ class Summary:
         return self
 
 
-@dataclass
 class GroupSums:
     """What was found of the rows of each of G groups: the arrays of a summary, one along the first axis a group.
 
-    `products` is None of many columns. Capacity may be larger than the number of groups that there are.
+    There is room for so many groups, of no rows to begin with; it may be more than there are. `products` is None of
+    many columns.
     """
 
-    total: Int64s  # (G, M)
-    lower: Floats  # (G, n)
-    upper: Floats
-    count: Int64s  # (G,)
-    saturated: Int64s
-    codes: Int64s  # (G, 2, n)
-    squares: Int64s
-    products: Int64s | None  # (G, 2, n(n − 1)/2)
-
-    @classmethod
-    def start(cls, measurement: Measurement, capacity: int) -> GroupSums:
-        """Return room for so many groups, of no rows."""
-        n, one = len(measurement.steps), Summary(measurement)
-        products = None if one.products is None else np.zeros((capacity, *one.products.shape), np.int64)
-        return cls(
-            np.zeros((capacity, measurement.n_measurements), np.int64),
-            np.full((capacity, n), np.inf),
-            np.full((capacity, n), -np.inf),
-            np.zeros(capacity, np.int64),
-            np.zeros(capacity, np.int64),
-            np.zeros((capacity, 2, n), np.int64),
-            np.zeros((capacity, 2, n), np.int64),
-            products,
-        )
+    def __init__(self, measurement: Measurement, capacity: int) -> None:
+        n, few = len(measurement.steps), len(measurement.steps) <= MOST_COLUMNS
+        self.total = np.zeros((capacity, measurement.n_measurements), np.int64)
+        self.lower, self.upper = np.full((capacity, n), np.inf), np.full((capacity, n), -np.inf)
+        self.count, self.saturated = np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
+        self.codes, self.squares = np.zeros((capacity, 2, n), np.int64), np.zeros((capacity, 2, n), np.int64)
+        self.products = np.zeros((capacity, 2, n * (n - 1) // 2), np.int64) if few else None
 
     def grown(self, measurement: Measurement, capacity: int) -> GroupSums:
         """Return the same with room for so many groups."""
-        larger = GroupSums.start(measurement, capacity)
+        larger = GroupSums(measurement, capacity)
         for name, array in vars(self).items():
             if array is not None:
                 getattr(larger, name)[: len(array)] = array

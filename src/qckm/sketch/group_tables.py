@@ -158,7 +158,7 @@ def _add(groups: GroupedSketches, table: pa.Table, label: str) -> list[bytes]:
 def _checked(groups: GroupedSketches, table: pa.Table, label: str) -> dict[str, Array]:
     """Return the columns of a table as arrays, if they are of the operator's sizes, and possible."""
     count, found = table.num_rows, dict[str, Array]()
-    wanted = GroupSums.start(groups.operator.measurement, 0)
+    wanted = GroupSums(groups.operator.measurement, 0)
     for name in _OWN:
         field = "skipped" if name == "skipped" else {**_COUNTS, **_LISTS, "products": "products"}[name]
         like = groups.skipped if name == "skipped" else getattr(wanted, field)

@@ -98,7 +98,7 @@ class GroupedSketches(Mapping[Any, Sketch]):
 
     def __init__(self, operator: SketchOperator, by: Sequence[str], alone: bool = False) -> None:
         self.operator, self.keys_of_groups, self._alone = operator, GroupKeys(by), alone
-        self.sums = GroupSums.start(operator.measurement, 0)
+        self.sums = GroupSums(operator.measurement, 0)
         self.skipped = np.zeros(0, np.int64)
         self._places: dict[Any, int] = {}
 
