@@ -30,7 +30,7 @@ MODULES = [
     "operator/request",
 ]  # fmt: skip
 STEERS = {
-    "attempts": ["ENOUGH_MEASUREMENTS", "MOST_AXES", "OFTEN", "_ALIKE", "LEVEL"],
+    "attempts": ["ENOUGH_MEASUREMENTS", "OFTEN", "_ALIKE", "LEVEL"],
     "calibration": ["RIDGE"],
     "cloud": ["_STEP", "WIDER", "WIDEST"],
     "expectation": ["BY_CHANCE", "LEFT_OUT"],
@@ -38,7 +38,7 @@ STEERS = {
     "regret": ["CONCENTRATION", "MOST_REGRET", "UPPER_LIMIT", "TOLERANCE"],
     "loops": ["N_HARMONICS", "MORE_HARMONICS"],
     "remarks": ["_EDGE"],
-    "search": ["STRIDE", "SHARE", "MORE_THAN_K", "EVENNESS", "WORTH"],
+    "search": ["MOST_AXES", "STRIDE", "SHARE", "MORE_THAN_K", "EVENNESS", "WORTH"],
     "sketch_model": ["_SHARE_AT_ZERO"],
     "task": ["_LEAST_ROWS"],
     "totals": ["HEAVIER", "_MISSED"],

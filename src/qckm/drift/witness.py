@@ -71,7 +71,7 @@ class Witness:
         """Return places (L, n) whose atoms correlate with a weighed difference (M,)."""
         model, (lower, upper) = self.model, self.sketch.coded_bounds
         problem = Problem(model.waves, model.to_points(lower), model.to_points(upper))
-        search = Search(problem, model.n_measurements, model.mean, model.deviation, rng, np.inf)
+        search = Search(model, problem, len(self.centers), rng, np.inf)
         residual = np.zeros(model.waves.z.shape)
         halves = 2 if model.paired else 1
         residual[:halves, : model.n_frequencies] = weighed.reshape(halves, -1)

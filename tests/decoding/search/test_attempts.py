@@ -6,7 +6,7 @@ import pytest
 import qckm
 from qckm.decoding.model.mixture import Problem
 from qckm.decoding.model.sketch_model import SketchModel
-from qckm.decoding.search.attempts import begin_at, choose_n_axes
+from qckm.decoding.search.attempts import begin_at
 from qckm.decoding.search.search import Search
 
 CENTERS = np.array([[-5.0, 0.0], [5.0, 1.0], [0.0, 6.0]])
@@ -18,14 +18,20 @@ def rows(deviations=(1.0, 1.0, 1.0), stretch=(1.0, 1.0), n_rows=20_000):
     return CENTERS[which] + np.array(deviations)[which, None] * stretch * rng.normal(size=(n_rows, 2))
 
 
-def begin(X, start, n_axes=0, m=100):
+class RoundSearch(Search):
+    """Of round clusters, however many measurements there are."""
+
+    n_axes = 0
+
+
+def begin(X, start, kind=RoundSearch, m=100):
     """Return the attempt, its model, and the centroids (K, n) in data units."""
     model = SketchModel.of(
         qckm.SketchOperator.draw(2, m, scale=2.0, law="concentrated-radius", random_state=1000).sketch(X)
     )
     problem = Problem(model.waves, model.to_points(X.min(axis=0)), model.to_points(X.max(axis=0)))
-    search = Search(problem, model.n_measurements, model.mean, model.deviation, np.random.default_rng(1000), 1e9)
-    attempt = begin_at(search, model, model.to_points(np.array(start, float)), n_axes)
+    search = kind(model, problem, len(start), np.random.default_rng(1000), 1e9)
+    attempt = begin_at(search, model.to_points(np.array(start, float)))
     return attempt, model, attempt.one_width.points * model.length + model.origin
 
 
@@ -66,7 +72,7 @@ def test_widths_of_their_own_explain_what_one_width_does_not():
 def test_axes_explain_what_round_clusters_do_not():
     X = rows(stretch=(1.0, 2.5))
     without, _, _ = begin(X, CENTERS)
-    with_axes, _, _ = begin(X, CENTERS, n_axes=1)
+    with_axes, _, _ = begin(X, CENTERS, Search)
     assert (without.explained, with_axes.explained) == (False, True)
     assert with_axes.own_widths.axes.shape == (3, 1, 2)
     directions = np.abs(with_axes.own_widths.axes[:, 0]) / np.linalg.norm(
@@ -83,5 +89,4 @@ def test_axes_are_as_many_as_measurements_allow(n, m, n_clusters, expected):
     """Two at most, fewer than there are features, and none where round clusters have unknowns enough."""
     model = SketchModel.of(qckm.SketchOperator.draw(n, m, scale=1.0, random_state=0).sketch(np.eye(n)))
     problem = Problem(model.waves, np.full(n, -9.0), np.full(n, 9.0))
-    search = Search(problem, model.n_measurements, model.mean, model.deviation, np.random.default_rng(0), 1e9)
-    assert choose_n_axes(search, n_clusters) == expected
+    assert Search(model, problem, n_clusters, np.random.default_rng(0), 1e9).n_axes == expected

@@ -30,8 +30,6 @@ EFFORT, LONGER = 1e8, 3.0
 OFTEN, _SAME = 3, 1.001
 # Measurements an unknown, to tell what K Gaussians do not explain from noise, or from another density.
 ENOUGH_MEASUREMENTS = 4
-# Axes a cluster at most; fewer where unknowns would be more than half of the measurements.
-MOST_AXES = 2
 # Searches at most, and how many must end in the best minimum. Where a sketch just settles the centroids (ε·N = 3000 in
 # docs/guide/privacy.md), a search ends there in a sixth of the runs on some data: 24 all miss it in 1 % of the runs.
 SEARCHES, _OFTEN = 24, 3
@@ -50,44 +48,37 @@ class Attempt(NamedTuple):
     explained: bool  # whether either leaves no more than it should, and has the columns' means and variances
 
 
-def search_from_scratch(search: Search, model: SketchModel, n_clusters: int, n_axes: int, n_init: int) -> Attempt:
+def search_from_scratch(search: Search, n_init: int) -> Attempt:
     """Return the best of some searches; one that explains the sketch is the last."""
     best: Attempt | None = None
     goal, reached = 0.0, 0
-    unknowns = n_clusters * (search.mean.size + 1) + 1
-    enough = search.n_measurements >= ENOUGH_MEASUREMENTS * unknowns
+    unknowns = search.n_clusters * (search.model.mean.size + 1) + 1
+    enough = search.model.n_measurements >= ENOUGH_MEASUREMENTS * unknowns
     often = OFTEN * n_init if enough else np.inf
     effort = EFFORT * n_init * (1 if enough else LONGER)
     while best is None or not (best.explained or search.work > effort or reached >= often):
-        found = search.once(n_clusters, LONG)
-        goal = goal or expected_misfit(model, found, True, search.rng).goal
+        found = search.once(LONG)
+        goal = goal or expected_misfit(search.model, found, True, search.rng).goal
         found = search.swap(found, goal)
         found = search.fit(found, LONG)
         # Of clusters that explain the sketch by accident, as columns tell, there may be many: search on.
         accident = best is not None and best.one_width.misfit <= goal and found.misfit <= goal
         if best is None or accident or found.misfit * _SAME < best.one_width.misfit:
-            attempt = finish(search, model, found, n_axes, goal)
+            attempt = finish(search, found, goal)
             if best is None or attempt.explained or not accident:
                 best, reached = attempt, 0
         reached += goal < found.misfit <= _SAME * best.one_width.misfit
     return best
 
 
-def begin_at(search: Search, model: SketchModel, start: Floats, n_axes: int, width: float | None = None) -> Attempt:
+def begin_at(search: Search, start: Floats, width: float | None = None) -> Attempt:
     """Fit clusters from points (K, n) on, of some width, and search further from there."""
     seeded = search.begin(start, width)
-    goal = expected_misfit(model, seeded, True, search.rng).goal
-    return finish(search, model, search.swap(seeded, goal), n_axes, goal)
+    goal = expected_misfit(search.model, seeded, True, search.rng).goal
+    return finish(search, search.swap(seeded, goal), goal)
 
 
-def choose_n_axes(search: Search, n_clusters: int) -> int:
-    """Choose how many axes clusters have: as many as there are measurements to find them by."""
-    n = search.mean.size
-    room = search.n_measurements / 2 / n_clusters - (n + 2)
-    return int(min(MOST_AXES, n - 1, max(0, room // n)))
-
-
-def finish(search: Search, model: SketchModel, found: Mixture, n_axes: int, goal: float) -> Attempt:
+def finish(search: Search, found: Mixture, goal: float) -> Attempt:
     """Fit to the end, give clusters widths of their own, and axes if that is not enough to explain the sketch.
 
     More unknowns should leave less than `goal`, which is for a shared width; how much less is only worked out when it
@@ -99,32 +90,30 @@ def finish(search: Search, model: SketchModel, found: Mixture, n_axes: int, goal
     def explained_by(mixture: Mixture, shared_width: bool) -> Attempt | None:
         if mixture.misfit > goal:
             return None
-        if not shared_width and mixture.misfit > expected_misfit(model, mixture, False, search.rng).goal:
+        if not shared_width and mixture.misfit > expected_misfit(search.model, mixture, False, search.rng).goal:
             return None
-        explained = column_gap(model, mixture, shared_width, search.rng) <= BY_CHANCE
+        explained = column_gap(search.model, mixture, shared_width, search.rng) <= BY_CHANCE
         return Attempt(equal, own, goal, True) if explained else None
 
     attempt = explained_by(equal, True) or explained_by(own, False)
-    if attempt is None and n_axes:
-        long = search.fit(search.lengthen(own, n_axes), LONG, "own")
+    if attempt is None and search.n_axes:
+        long = search.fit(search.lengthen(own), LONG, "own")
         own = min(own, long, key=lambda mixture: mixture.misfit)
         attempt = explained_by(own, False)
     return attempt or Attempt(equal, own, goal, False)
 
 
-def search_in_noise(
-    search: Search, model: SketchModel, n_clusters: int, n_init: int, start: Floats | None = None
-) -> tuple[Mixture, Mixture]:
+def search_in_noise(search: Search, n_init: int, start: Floats | None = None) -> tuple[Mixture, Mixture]:
     """Return the best of some searches, none of which stops before it finds nothing better: the clusters, and all K.
 
     The first begins at centroids (K, n), where some are given.
     """
     misfits: list[float] = []
     best: tuple[Mixture, Mixture] | None = None
-    alike = likeness(model)
+    alike = likeness(search.model)
     while len(misfits) < SEARCHES * n_init and (best is None or search.work < search.patience):
-        begun = search.begin(model.to_points(start)) if start is not None and not misfits else None
-        found = search_once(search, model, n_clusters, begun)
+        begun = search.begin(search.model.to_points(start)) if start is not None and not misfits else None
+        found = search_once(search, begun)
         misfits.append(found[0].misfit)
         best = found if best is None or found[0].misfit < best[0].misfit else best
         if (np.asarray(misfits) <= best[0].misfit + alike).sum() >= _OFTEN * n_init:
@@ -133,24 +122,22 @@ def search_in_noise(
     return best
 
 
-def search_once(
-    search: Search, model: SketchModel, n_clusters: int, begun: Mixture | None = None
-) -> tuple[Mixture, Mixture]:
+def search_once(search: Search, begun: Mixture | None = None) -> tuple[Mixture, Mixture]:
     """Search until nothing better is found; return the clusters that are more than noise, and all K."""
-    every = search.fit(search.swap(begun or search.once(n_clusters), 0.0), LONG)
+    every = search.fit(search.swap(begun or search.once(), 0.0), LONG)
     kept = every
-    while len(kept.points) > 1 and (fewer := _without_noise(search, model, kept)) is not None:
+    while len(kept.points) > 1 and (fewer := _without_noise(search, kept)) is not None:
         kept = fewer
     return kept, every
 
 
-def _without_noise(search: Search, model: SketchModel, mixture: Mixture) -> Mixture | None:
+def _without_noise(search: Search, mixture: Mixture) -> Mixture | None:
     """Leave out a cluster that noise has brought about; return None where there is none.
 
     It is either where nothing else is, in any of many places, or one of two into which noise has split a cluster. The
     latter gains no more than as many unknowns should (AIC).
     """
-    (K, n), costs = mixture.points.shape, search.missed(mixture)
+    model, (K, n), costs = search.model, mixture.points.shape, search.missed(mixture)
     least = int(costs.argmin())
     if worthless(model, mixture, costs, LEVEL)[least]:
         return search.fit(search.some(mixture, np.delete(np.arange(K), least)), LONG)
@@ -168,14 +155,12 @@ def likeness(model: SketchModel) -> float:
     return _ALIKE * model.noise / model.n_measurements
 
 
-def finish_in_noise(
-    search: Search, model: SketchModel, found: Sequence[Mixture], n_clusters: int, rng: np.random.Generator
-) -> Attempt:
+def finish_in_noise(search: Search, found: Sequence[Mixture]) -> Attempt:
     """Fit clusters to the end; where those that are more than noise do not explain the sketch, all K."""
     for mixture in found:
-        goal = expected_misfit(model, mixture, True, rng).goal
-        attempt = frugal(model, finish(search, model, mixture, choose_n_axes(search, n_clusters), goal))
-        if attempt.explained or len(mixture.points) == n_clusters:
+        goal = expected_misfit(search.model, mixture, True, search.rng).goal
+        attempt = frugal(search.model, finish(search, mixture, goal))
+        if attempt.explained or len(mixture.points) == search.n_clusters:
             break
     return attempt
 

@@ -26,14 +26,7 @@ from qckm.common.arrays import Floats
 from qckm.decoding.model.loops import MORE_HARMONICS
 from qckm.decoding.model.mixture import Density, Mixture, Problem, predict
 from qckm.decoding.model.sketch_model import SketchModel
-from qckm.decoding.search.attempts import (
-    Attempt,
-    begin_at,
-    choose_n_axes,
-    finish_in_noise,
-    search_from_scratch,
-    search_in_noise,
-)
+from qckm.decoding.search.attempts import Attempt, begin_at, finish_in_noise, search_from_scratch, search_in_noise
 from qckm.decoding.search.expectation import leaves_out_much
 from qckm.decoding.search.search import ONCE, Search, fit_densities
 from qckm.decoding.task import Task
@@ -59,23 +52,20 @@ class Fitted(NamedTuple):
 def fit_at_best_scale(task: Task, rng: np.random.Generator) -> Fitted:
     """Fit K Gaussians to a sketch, in the octave that suits the data, and densities of more where these miss much."""
     octave = choose_octave(task, rng)
-    model, search = begin_search(task, part_of(task.sketch, octave), rng)
+    search = begin_search(task, part_of(task.sketch, octave), rng)
     if task.sketch.private:
-        found: Sequence[Mixture] = search_in_noise(search, model, task.n_clusters, task.n_init, task.start)
+        found: Sequence[Mixture] = search_in_noise(search, task.n_init, task.start)
         if octave is not None:
-            model, search, found = widened(task, octave, model, search, found)
-        attempt = finish_in_noise(search, model, found, task.n_clusters, rng)
+            search, found = widened(task, octave, search, found)
+        model, attempt = search.model, finish_in_noise(search, found)
         search.work = 0.0  # the patience of densities is their own
     else:
-        model, attempt = _fit_gaussians(task, part_of(task.sketch, octave), model, search)
+        model, attempt = _fit_gaussians(task, part_of(task.sketch, octave), search)
         if octave is not None:
-            model, search, (begun,) = widened(task, octave, model, search, [attempt.one_width])
-            n_axes = choose_n_axes(search, task.n_clusters)
-            attempt = begin_at(search, model, begun.points, n_axes, float(begun.widths[0]))
-    densities = []
-    if not attempt.explained:
-        # Densities of many clusters do with the usual harmonics: more would take several times as long.
-        densities = fit_densities(search, task.n_clusters, choose_n_axes(search, task.n_clusters))
+            search, (begun,) = widened(task, octave, search, [attempt.one_width])
+            model, attempt = search.model, begin_at(search, begun.points, float(begun.widths[0]))
+    # Densities of many clusters do with the usual harmonics: more would take several times as long.
+    densities = [] if attempt.explained else fit_densities(search)
     return Fitted(model, attempt, densities, octave, search.n_evaluations)
 
 
@@ -86,8 +76,8 @@ def choose_octave(task: Task, rng: np.random.Generator) -> int | None:
         return None
     parts, densities = [task.sketch.octave(j) for j in range(octaves)], []
     for part in parts:
-        model, search = begin_search(task, part, rng)
-        densities.append(Density.of(model, search.fit(search.once(task.n_clusters), ONCE, "own")))
+        search = begin_search(task, part, rng)
+        densities.append(Density.of(search.model, search.fit(search.once(), ONCE, "own")))
     return best_octave(parts, densities)
 
 
@@ -107,8 +97,8 @@ def scores(errors: Floats, fitted: Sequence[float]) -> Floats:
     return total
 
 
-def begin_search(task: Task, sketch: Sketch, rng: np.random.Generator) -> tuple[SketchModel, Search]:
-    """Return the model of a sketch at one scale, and a search in it, also far from where most rows are.
+def begin_search(task: Task, sketch: Sketch, rng: np.random.Generator) -> Search:
+    """Return a search in the model of a sketch at one scale, also far from where most rows are.
 
     A private sketch tells how far rows may be, not how far they are.
     """
@@ -118,8 +108,7 @@ def begin_search(task: Task, sketch: Sketch, rng: np.random.Generator) -> tuple[
     # The largest of N Gaussian numbers is about √(2 ln N) deviations from their mean.
     if sketch.private or furthest**2 <= 2 * np.log(max(model.count, 2)):
         furthest = 1.0
-    patience = PATIENCE * task.n_init
-    return model, Search(problem, model.n_measurements, model.mean, model.deviation, rng, patience, furthest)
+    return Search(model, problem, task.n_clusters, rng, PATIENCE * task.n_init, furthest)
 
 
 def part_of(sketch: Sketch, octave: int | None) -> Sketch:
@@ -127,16 +116,14 @@ def part_of(sketch: Sketch, octave: int | None) -> Sketch:
     return sketch if octave is None else sketch.octave(octave)
 
 
-def widened(
-    task: Task, octave: int, narrow: SketchModel, search: Search, found: Sequence[Mixture]
-) -> tuple[SketchModel, Search, list[Mixture]]:
-    """Return the model of an octave and those beside it, a search in it, and mixtures of the octave in its coordinates.
+def widened(task: Task, octave: int, search: Search, found: Sequence[Mixture]) -> tuple[Search, list[Mixture]]:
+    """Return a search in an octave and those beside it, and mixtures of the octave in its coordinates.
 
     Further away, frequencies are too low or too high to tell.
     """
-    wide, search_in_wide = begin_search(task, _around(task.sketch, octave), search.rng)
-    search_in_wide.n_evaluations = search.n_evaluations
-    return wide, search_in_wide, [moved(mixture, narrow, wide) for mixture in found]
+    wide = begin_search(task, _around(task.sketch, octave), search.rng)
+    wide.n_evaluations = search.n_evaluations
+    return wide, [moved(mixture, search.model, wide.model) for mixture in found]
 
 
 def moved(mixture: Mixture, here: SketchModel, there: SketchModel) -> Mixture:
@@ -158,20 +145,20 @@ def _around(sketch: Sketch, octave: int) -> Sketch:
     return replace(sketch, operator=operator, total=sketch.total.reshape(-1, octaves * m)[:, here].ravel())
 
 
-def _fit_gaussians(task: Task, sketch: Sketch, model: SketchModel, search: Search) -> tuple[SketchModel, Attempt]:
+def _fit_gaussians(task: Task, sketch: Sketch, search: Search) -> tuple[SketchModel, Attempt]:
     """Fit K Gaussians to a sketch at one scale; return also the model that suits them."""
-    n_axes = choose_n_axes(search, task.n_clusters)
+    model = search.model
     if task.start is None:
-        attempt = search_from_scratch(search, model, task.n_clusters, n_axes, task.n_init)
+        attempt = search_from_scratch(search, task.n_init)
     else:
-        attempt = begin_at(search, model, model.to_points(task.start), n_axes)
+        attempt = begin_at(search, model.to_points(task.start))
     width = float(attempt.one_width.widths[0])
     if attempt.explained or not leaves_out_much(model, width):
         return model, attempt
     # The clusters are narrow, beside their distances.
     more = SketchModel.of(sketch, task.spread, MORE_HARMONICS[model.waves.step])
-    closer = replace(search, problem=replace(search.problem, waves=more.waves))
-    another = begin_at(closer, more, attempt.one_width.points, n_axes, width)
+    closer = replace(search, model=more, problem=replace(search.problem, waves=more.waves))
+    another = begin_at(closer, attempt.one_width.points, width)
     search.n_evaluations = closer.n_evaluations
     # Else narrow clusters are the model's, not the data's, and would make a poor cloud.
     return (more, another) if another.explained else (model, attempt)

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from qckm.common.arrays import Floats
 from qckm.decoding.model.loops import Climb
 from qckm.decoding.model.mixture import Mixture, Problem, Widths, non_negative_weights
-from qckm.decoding.model.sketch_model import loops
+from qckm.decoding.model.sketch_model import SketchModel, loops
 from qckm.decoding.watching import asked_to_stop
 from qckm.kernels.threads import Tasks, share
 
@@ -48,6 +48,8 @@ OVERHEAD = 500
 DENSITIES = 8
 # Clusters of a density beyond K, before it is pruned; fewer where unknowns would be more than measurements.
 MORE_THAN_K = 50
+# Axes a cluster at most; fewer where unknowns would be more than half of the measurements.
+MOST_AXES = 2
 # The price of unequal widths, a measurement: enough to keep a cluster from swallowing the rest, too little to bias.
 EVENNESS = 1e-5
 # A cluster must explain so many times what its unknowns would by chance, as AIC has it.
@@ -56,12 +58,11 @@ WORTH = 2.0
 
 @dataclass(eq=False)
 class Search:
-    """A sketch to explain, where its clusters may be, and the dice."""
+    """A sketch to explain by K clusters, where these may be, and the dice."""
 
+    model: SketchModel
     problem: Problem
-    n_measurements: int  # the numbers in the sketch
-    mean: Floats  # starts are drawn from a Gaussian around the data …
-    deviation: Floats  # … (n,) each, in the model's coordinates
+    n_clusters: int
     rng: np.random.Generator
     patience: float  # give up after so much work
     furthest: float = 1.0  # rows are up to so many times further from the mean than most
@@ -75,15 +76,22 @@ class Search:
         self.fine = float(1 / np.median(squares[squares > 0]))
         self.coarse = self.problem.widest / 4**2
 
+    @property
+    def n_axes(self) -> int:
+        """How many axes clusters have: as many as there are measurements to find them by."""
+        n = self.model.mean.size
+        spare = self.model.n_measurements / 2 / self.n_clusters - (n + 2)
+        return int(min(MOST_AXES, n - 1, max(0, spare // n)))
+
     def alone(self, widths: Widths) -> Mixture:
         """Return one cluster, from where the data are: no two searches begin alike."""
-        width = float((self.deviation**2).mean()) if widths == "own" else self.fine
+        width = float((self.model.deviation**2).mean()) if widths == "own" else self.fine
         return self.fit(self.weigh(*self.round(self.draw_starts(1), width)), BRIEF, widths)
 
-    def once(self, n_clusters: int, iterations: int = ONCE) -> Mixture:
+    def once(self, iterations: int = ONCE) -> Mixture:
         """Search once for K clusters of one width: grow beyond them, prune, and fit what is left."""
-        grown = self.grow(self.alone("shared"), 2 * n_clusters)
-        return self.fit(self.prune(grown, n_clusters), iterations)
+        grown = self.grow(self.alone("shared"), 2 * self.n_clusters)
+        return self.fit(self.prune(grown, self.n_clusters), iterations)
 
     def begin(self, points: Floats, width: float | None = None) -> Mixture:
         """Return round clusters that were fitted from points (K, n) on, of some width."""
@@ -91,13 +99,13 @@ class Search:
 
     def round(self, points: Floats, width: float) -> tuple[Floats, Floats, Floats]:
         """Return the shape of round clusters, all of one width."""
-        return points, np.full(len(points), width), np.zeros((len(points), 0, self.mean.size))
+        return points, np.full(len(points), width), np.zeros((len(points), 0, self.model.mean.size))
 
-    def lengthen(self, mixture: Mixture, n_axes: int) -> Mixture:
+    def lengthen(self, mixture: Mixture) -> Mixture:
         """Give each cluster axes of its own in any direction, together as long as it is wide: a fit turns them."""
         K, n = mixture.points.shape
         lengths = np.sqrt(mixture.widths / n)[:, np.newaxis, np.newaxis]
-        return mixture._replace(axes=lengths * self.rng.standard_normal((K, n_axes, n)))
+        return mixture._replace(axes=lengths * self.rng.standard_normal((K, self.n_axes, n)))
 
     def grow(self, mixture: Mixture, size: int, widths: Widths = "shared", evenness: float = 0.0) -> Mixture:
         """Add clusters up to `size`, at the peaks of the residual and, lest all searches are alike, one anywhere."""
@@ -128,7 +136,7 @@ class Search:
         unknowns = mixture.unknowns / len(mixture.points)
         while len(mixture.points) > size:
             costs = self.missed(mixture)
-            left = max(self.n_measurements - unknowns * len(costs), 1)
+            left = max(self.model.n_measurements - unknowns * len(costs), 1)
             surplus = min(len(costs) - size, int((costs < worth * unknowns * mixture.misfit / left).sum()))
             if not surplus:
                 break
@@ -190,10 +198,10 @@ class Search:
 
         How far is not known: the logarithm of the distance is uniform.
         """
-        drawn = self.deviation * self.rng.standard_normal((count, self.mean.size))
+        drawn = self.model.deviation * self.rng.standard_normal((count, self.model.mean.size))
         if self.furthest > 1:
             drawn *= self.furthest ** (self.rng.random((count, 1)) * self.rng.integers(2, size=(count, 1)))
-        return self._within(self.mean + drawn)
+        return self._within(self.model.mean + drawn)
 
     def climb(self, residual: Floats, starts: Floats, sharpest: float) -> Floats:
         """Return the places that correlate best with the residual among those reached from the starts, best first."""
@@ -202,7 +210,7 @@ class Search:
         for width in np.geomspace(max(self.coarse, sharpest), sharpest, STAGES):
             damping = np.exp(-waves.halves * width)
             energy = damping**2
-            stride = STRIDE * np.sqrt(self.mean.size * energy.sum() / (2 * waves.halves * energy).sum())
+            stride = STRIDE * np.sqrt(self.model.mean.size * energy.sum() / (2 * waves.halves * energy).sum())
             climb = Climb(residual, damping, stride, STEPS, self.problem.lower, self.problem.upper)
             points, values, _ = loops().ascend(waves, points, climb)
             self._count(STEPS + 1, len(points) / 2)
@@ -214,7 +222,7 @@ class Search:
         points, weights, widths, axes, _ = mixture
         share = weights * widths + np.finfo(np.float64).tiny
         k = self.rng.choice(len(points), p=share / share.sum())
-        side = np.sqrt(widths[k]) * self.rng.standard_normal(self.mean.size)
+        side = np.sqrt(widths[k]) * self.rng.standard_normal(self.model.mean.size)
         both = np.concatenate([points, points[k : k + 1] + side])
         both[k] -= side
         twice = np.concatenate([axes, axes[k : k + 1]])
@@ -230,22 +238,22 @@ class Search:
             self.work = np.inf  # out of patience
 
 
-def fit_densities(search: Search, n_clusters: int, n_axes: int) -> list[Mixture]:
+def fit_densities(search: Search) -> list[Mixture]:
     """Fit some densities, each grown from one wide cluster, at last with axes; fewer where that takes too long.
 
     Each has dice of its own, so that several are fitted at a time and none depends on how many.
     """
     evenness = EVENNESS * search.problem.waves.phases.size
-    most = search.n_measurements // (search.mean.size + 2)
-    size = max(n_clusters, min(n_clusters + MORE_THAN_K, most))
+    most = search.model.n_measurements // (search.model.mean.size + 2)
+    size = max(search.n_clusters, min(search.n_clusters + MORE_THAN_K, most))
     searches = [replace(search, rng=rng, work=0.0, n_evaluations=0) for rng in search.rng.spawn(DENSITIES)]
     fitted: dict[int, Mixture] = {}
 
     def fit(number: int) -> Mixture:
         own = searches[number]
         grown = own.grow(own.alone("own"), size, "own", evenness)
-        pruned = own.prune(grown, n_clusters, "own", evenness, WORTH)
-        return own.fit(own.lengthen(pruned, n_axes), LONG, "own", evenness)
+        pruned = own.prune(grown, own.n_clusters, "own", evenness, WORTH)
+        return own.fit(own.lengthen(pruned), LONG, "own", evenness)
 
     def out_of_patience(number: int) -> bool:
         spent = sum(searches[before].work for before in range(number) if before in fitted)

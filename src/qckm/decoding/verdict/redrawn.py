@@ -67,20 +67,20 @@ def _hides(fitted: Fitted, n_clusters: int) -> bool:
 
 def _fit_anew(task: Task, truth: Fitted, rng: np.random.Generator) -> tuple[SketchModel, Mixture]:
     """Fit K clusters to a sketch of which the truth is known: no further than until a search has done as well."""
-    model, search = begin_search(task, part_of(task.sketch, truth.octave), rng)
-    right = search.fit(moved(truth.attempt.one_width, truth.model, model), LONG)
+    search = begin_search(task, part_of(task.sketch, truth.octave), rng)
+    right = search.fit(moved(truth.attempt.one_width, truth.model, search.model), LONG)
     best: tuple[Mixture, Mixture] | None = None
     for _ in range(SEARCHES):
-        found = search_once(search, model, task.n_clusters)
+        found = search_once(search)
         best = found if best is None or found[0].misfit < best[0].misfit else best
-        if best[0].misfit <= right.misfit + likeness(model) or was_cut():
+        if best[0].misfit <= right.misfit + likeness(search.model) or was_cut():
             break
     assert best is not None
     if truth.octave is None:
         own = search.fit(best[0], LONG, "own")
-        return model, frugal(model, Attempt(best[0], own, np.inf, True)).own_widths
-    wide, search, both = widened(task, truth.octave, model, search, best)
-    return wide, finish_in_noise(search, wide, both, task.n_clusters, rng).own_widths
+        return search.model, frugal(search.model, Attempt(best[0], own, np.inf, True)).own_widths
+    search, both = widened(task, truth.octave, search, best)
+    return search.model, finish_in_noise(search, both).own_widths
 
 
 def _redrawn(sketch: Sketch, clean: Floats, rng: np.random.Generator) -> Sketch:
