@@ -56,7 +56,7 @@ def test_without_patience_there_is_one_density_and_with_it_several_that_differ(r
 def test_densities_do_not_depend_on_the_number_of_threads(rings, patience, monkeypatch):
     found = []
     for threads in (1, 2, 5):
-        monkeypatch.setattr("qckm.decoding.search.search.count_threads", lambda n_jobs, threads=threads: threads)
+        monkeypatch.setattr("qckm.kernels.threads.count_threads", lambda n_jobs, threads=threads: threads)
         search = search_in(rings, 60, patience)
         found.append(([density.points.tobytes() for density in fit_densities(search)], search.work))
     assert found[0] == found[1] == found[2]
@@ -64,7 +64,7 @@ def test_densities_do_not_depend_on_the_number_of_threads(rings, patience, monke
 
 
 def test_whoever_watches_is_told_by_all_threads_and_ends_all(rings, monkeypatch):
-    monkeypatch.setattr("qckm.decoding.search.search.count_threads", lambda n_jobs: 3)
+    monkeypatch.setattr("qckm.kernels.threads.count_threads", lambda n_jobs: 3)
     search = search_in(rings, 60, np.inf)
     told = []
     with watching(lambda step: told.append(current_thread()) or len(set(told)) > 1):
