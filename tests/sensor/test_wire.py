@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import qckm
 from golden.make_wire_v1 import READINGS, messages
 from qckm.errors import MessageError, QckmError
-from qckm.sensor import wire
+from qckm.sensor import Pool, wire
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 op = qckm.SketchOperator.draw(2, 6, scale=1.0, dither="single", random_state=0)
@@ -28,6 +28,13 @@ def golden_bytes():
     }
 
 
+def sketch_of(message, operator):
+    """Return the sketch of a message's rows."""
+    pool = Pool(operator)
+    pool.add(wire.dumps(message))
+    return pool.sketch
+
+
 @pytest.mark.parametrize("name", messages())
 def test_golden_messages_of_version_1_are_read_and_written_alike(name):
     data, message = golden_bytes()[name], messages()[name]
@@ -37,23 +44,23 @@ def test_golden_messages_of_version_1_are_read_and_written_alike(name):
 
 def test_golden_messages_say_what_the_golden_file_says():
     operator = qckm.load(GOLDEN / "v1-one-bit.qckm").operator
-    parts = [wire.sketch_of(wire.loads(data), operator) for data in golden_bytes().values()]
+    parts = [sketch_of(wire.loads(data), operator) for data in golden_bytes().values()]
     assert parts[0] == parts[1] == parts[2]
     assert (parts[0].count, parts[3].count) == (4, 0)
     assert parts[0].saturated == parts[1].saturated == 1
 
 
 def test_bits_and_counters_give_the_sketch_of_the_rows():
-    assert wire.sketch_of(MESSAGE, op) == op.sketch(ROWS)
+    assert sketch_of(MESSAGE, op) == op.sketch(ROWS)
     for bits in (16, 32):
-        assert wire.sketch_of(wire.counters_message(op.sketch(ROWS), 3, 18, bits), op) == op.sketch(ROWS)
+        assert sketch_of(wire.counters_message(op.sketch(ROWS), 3, 18, bits), op) == op.sketch(ROWS)
 
 
 def test_long_messages_give_the_sketch_too():
     rows = np.random.default_rng(1).normal(size=(50_000, 2))
     message = wire.bits_message(op, op.encode(rows), 0, 0)
     assert len(message.payload) > 2**14
-    assert wire.sketch_of(message, op) == op.sketch(rows)
+    assert sketch_of(message, op) == op.sketch(rows)
 
 
 @settings(max_examples=200)
@@ -97,7 +104,7 @@ def test_what_is_too_long_names_its_sender():
 def test_what_cannot_be_true_is_refused_though_its_crc_is_right(changes, words):
     message = wire.loads(wire.dumps(replace(MESSAGE, **changes)))
     with pytest.raises(MessageError, match=f"device 3, sequence 17: .*{words}"):
-        wire.sketch_of(message, op)
+        sketch_of(message, op)
 
 
 @pytest.mark.parametrize("at, byte, words", [(2, 2, "version 1, got 2"), (3, 5, "kind 1 to 4"), (31, 1, "at most")])
@@ -112,7 +119,7 @@ def test_counters_that_do_not_fit_are_refused():
     many = op.sketch(np.zeros((70_000, 2)))
     with pytest.raises(MessageError, match="wider counters"):
         wire.counters_message(many, 0, 0)
-    assert wire.sketch_of(wire.counters_message(many, 0, 0, 32), op) == many
+    assert sketch_of(wire.counters_message(many, 0, 0, 32), op) == many
 
 
 @pytest.mark.parametrize(

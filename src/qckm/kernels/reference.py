@@ -136,9 +136,3 @@ def measure(phases: Int64s, table: Int16s, paired: bool) -> Int16s:
 def pack_bits(contributions: Int16s) -> npt.NDArray[np.uint8]:
     """Pack contributions ±1 (rows, M) into bits (rows, ceil(M / 8)), little bit first, 1 standing for -1."""
     return np.packbits(contributions < 0, axis=1, bitorder="little")
-
-
-def unpack_bits(bits: npt.NDArray[np.uint8], n_measurements: int) -> Int16s:
-    """Undo `pack_bits`."""
-    ones = np.unpackbits(bits, axis=1, count=n_measurements, bitorder="little")
-    return 1 - 2 * ones.astype(np.int16)

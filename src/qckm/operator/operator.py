@@ -161,7 +161,7 @@ class Operator(Value):
         -------
         SketchOperator
         """
-        request = OperatorRequest.of(n_features, n_frequencies, scale, units, steps, extent, signature, dither, octaves)
+        request = OperatorRequest(n_features, n_frequencies, scale, units, steps, extent, signature, dither, octaves)
         drawn, note = drawing.draw(request, law, frequencies, as_generator(random_state))
         return cls._of(request, drawn, note, origin, feature_names)
 
@@ -225,7 +225,7 @@ class Operator(Value):
         coarsest, steps, most = suit_ranges(low, high, sizes, K)
         octaves = most if octaves is None else as_count("octaves", octaves)
         finest = coarsest / 2 ** (octaves - 1)
-        request = OperatorRequest.of(n, m, finest, sizes, steps, None, signature, dither, octaves)
+        request = OperatorRequest(n, m, finest, sizes, steps, None, signature, dither, octaves)
         drawn, note = drawing.draw(request, law, "dense", as_generator(random_state))
         return cls._of(request, drawn, note, (low + high) / 2, feature_names, (low, high))
 
@@ -303,7 +303,7 @@ class Operator(Value):
         >>> op.law, op == qckm.SketchOperator.from_seed(3, 64, scale=2.0, seed=7)
         ('seeded 7', True)
         """
-        request = OperatorRequest.of(n_features, n_frequencies, scale, units, steps, extent, signature, dither)
+        request = OperatorRequest(n_features, n_frequencies, scale, units, steps, extent, signature, dither)
         drawn, note = seeded.draw_codes(request, seed)
         return cls._of(request, drawn, note, origin, feature_names)
 

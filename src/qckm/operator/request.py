@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from numbers import Real
 from typing import Literal, NamedTuple
 
@@ -46,39 +45,27 @@ class Drawn(NamedTuple):
     steps: Floats
 
 
-@dataclass(frozen=True, eq=False)
 class OperatorRequest:
-    """What an operator should measure.
+    """What an operator should measure, checked.
 
     Parameters
     ----------
     n, m : int
     scale : float
-        In units.
-    units : ndarray of shape (n,)
-    steps : ndarray of shape (n,), optional
+        In units; of several octaves, the finest.
+    units : array-like of shape (n,), optional
+    steps : array-like of shape (n,), optional
         As they should be; by default as they must be for the scale and the extent.
-    extent : ndarray of shape (n,), optional
+    extent : array-like of shape (n,), optional
         How far rows go from the origin, in data units.
-    signature : Signature
+    signature : str, Signature or callable
     dither : {"paired", "single"}
     octaves : int
-        At how many scales, `scale` being the finest.
+        At how many scales.
     """
 
-    n: int
-    m: int
-    scale: float
-    units: Floats
-    steps: Floats | None
-    extent: Floats | None
-    signature: Signature
-    dither: Dither
-    octaves: int = 1
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         n: int,
         m: int,
         scale: object,
@@ -88,14 +75,14 @@ class OperatorRequest:
         signature: SignatureLike,
         dither: Dither,
         octaves: int = 1,
-    ) -> OperatorRequest:
-        """Return what users ask for, checked."""
-        n, m, octaves = as_count("n_features", n), as_count("n_frequencies", m), as_count("octaves", octaves)
-        sizes, length = as_units(units, n), as_scale(scale)
-        grid = None if steps is None else as_steps(steps, n)
-        reach = None if extent is None else as_extent(extent, n)
-        require_lengths("scale times units", length * sizes)
-        return cls(n, m, length, sizes, grid, reach, signatures.get(signature), dither, octaves)
+    ) -> None:
+        self.n, self.m = as_count("n_features", n), as_count("n_frequencies", m)
+        self.octaves, self.scale = as_count("octaves", octaves), as_scale(scale)
+        self.units = as_units(units, self.n)
+        require_lengths("scale times units", self.scale * self.units)
+        self.steps = None if steps is None else as_steps(steps, self.n)
+        self.extent = None if extent is None else as_extent(extent, self.n)
+        self.signature, self.dither = signatures.get(signature), dither
 
     @property
     def usual_steps(self) -> Floats:

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from qckm.errors import MessageError
 from qckm.export.as_c import LONGEST_PAYLOAD
 from qckm.sketch import Sketch, SketchOperator
-from qckm.sketch.columns import unknown_bounds
 
 MAGIC: Final = b"Qk"
 VERSION: Final = 1
@@ -167,16 +166,11 @@ def counters_message(sketch: Sketch, device: int, sequence: int, counter_bits: i
     return Message(kind, fingerprint, device, sequence, rows, saturated, ones.astype(dtype).tobytes())
 
 
-def sketch_of(message: Message, operator: SketchOperator) -> Sketch:
-    """Return the sketch of a message's rows; refuse a message of another operator, or one that cannot be true."""
-    total = sum_of(message, operator)
-    if total is None:
-        return operator.empty()
-    return Sketch(operator, total, message.rows, message.saturated, unknown_bounds(operator.n_features))
-
-
 def sum_of(message: Message, operator: SketchOperator) -> npt.NDArray[np.int64] | None:
-    """Return what a message's rows add to a sum, (M,), or None if it has none; refuse as `sketch_of` does."""
+    """Return what a message's rows add to a sum, (M,), or None if it has none.
+
+    A message of another operator is refused, and one that cannot be true.
+    """
     if message.fingerprint != operator.short_fingerprint:
         raise MessageError(
             f"{message.name}: of another operator ({message.fingerprint.hex()}, expected "
