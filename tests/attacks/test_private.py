@@ -223,7 +223,25 @@ def noisy(op, rows, epsilon, seed):
     return replace(public, total=exact.total + np.rint(noise).astype(np.int64), count=exact.count)
 
 
-@pytest.mark.filterwarnings("ignore::qckm.errors.PoorFitWarning")
+def ring(rng):
+    turns = rng.uniform(0, 2 * np.pi, 20_000)
+    return 4 * np.stack([np.cos(turns), np.sin(turns)], axis=1) + 0.1 * rng.normal(size=(20_000, 2))
+
+
+@pytest.mark.filterwarnings("ignore::qckm.errors.PoorFitWarning", "ignore::qckm.errors.RemarkWarning")
+@pytest.mark.parametrize(("rows", "limited_by"), [(ring, "shape"), (lambda rng: rng.normal(size=(20_000, 2)), "noise")])
+def test_4_what_gaussians_do_not_explain_is_searched_as_in_an_ordinary_sketch(rows, limited_by, monkeypatch):
+    from qckm.decoding.search import scales
+
+    begun = []
+    inner = scales.search_in_noise
+    monkeypatch.setattr(scales, "search_in_noise", lambda *some: begun.append(some) or inner(*some))
+    op = qckm.SketchOperator.draw(2, 100, 2.2, "balanced-radius", random_state=1000)
+    qckm.decode(noisy(op, rows(np.random.default_rng(1000)), 10.0, 1000), 3, random_state=0)
+    assert bool(begun) is (limited_by == "noise")
+
+
+@pytest.mark.filterwarnings("ignore::qckm.errors.PoorFitWarning", "ignore::qckm.errors.RemarkWarning")
 def test_4_centroids_to_begin_at_do_not_skip_the_search_in_noise(monkeypatch):
     from qckm.decoding.search import scales
 
@@ -259,11 +277,9 @@ def test_4_private_decoding_ends_when_it_is_told_to():
 
 def test_4_noise_is_not_blamed_for_what_gaussians_do_not_explain():
     """Of hardly any noise, little is to be regretted: it was 18 % on a ring, and 0.4 % for the same ordinary sums."""
-    rng = np.random.default_rng(1000)
-    turns = rng.uniform(0, 2 * np.pi, 20_000)
-    ring = 4 * np.stack([np.cos(turns), np.sin(turns)], axis=1) + 0.1 * rng.normal(size=(20_000, 2))
+    rows = ring(np.random.default_rng(1000))
     op = qckm.SketchOperator.draw(2, 100, 2.2, "balanced-radius", random_state=1000)
-    assert qckm.decode(noisy(op, ring, 10.0, 1000), 5, random_state=0).excess_high < 0.12
+    assert qckm.decode(noisy(op, rows, 10.0, 1000), 5, random_state=0).excess_high < 0.12
 
 
 def test_4_mixtures_and_principal_components_know_the_noise():

@@ -30,6 +30,7 @@ from qckm.decoding.search.attempts import Attempt, begin_at, finish_in_noise, se
 from qckm.decoding.search.expectation import leaves_out_much
 from qckm.decoding.search.search import ONCE, Search, fit_densities
 from qckm.decoding.task import Task
+from qckm.decoding.watching import was_cut
 from qckm.operator.codes import Codes
 from qckm.sketch import Sketch
 
@@ -52,21 +53,12 @@ class Fitted(NamedTuple):
 def fit_at_best_scale(task: Task, rng: np.random.Generator) -> Fitted:
     """Fit K Gaussians to a sketch, in the octave that suits the data, and densities of more where these miss much."""
     octave = choose_octave(task, rng)
-    search = begin_search(task, part_of(task.sketch, octave), rng)
-    if task.sketch.private:
-        found: Sequence[Mixture] = search_in_noise(search, task.n_init, task.start)
-        if octave is not None:
-            search, found = widened(task, octave, search, found)
-        model, attempt = search.model, finish_in_noise(search, found)
-        search.work = 0.0  # the patience of densities is their own
-    else:
-        model, attempt = _fit_gaussians(task, part_of(task.sketch, octave), search)
-        if octave is not None:
-            search, (begun,) = widened(task, octave, search, [attempt.one_width])
-            model, attempt = search.model, begin_at(search, begun.points, float(begun.widths[0]))
-    # Densities of many clusters do with the usual harmonics: more would take several times as long.
+    search, attempt = _fit(task, octave, rng)
+    if task.sketch.private and attempt.explained and not was_cut():
+        # Other clusters may leave no more of it than noise, either.
+        search, attempt = _fit_in_noise(task, octave, rng, search.n_evaluations)
     densities = [] if attempt.explained else fit_densities(search)
-    return Fitted(model, attempt, densities, octave, search.n_evaluations)
+    return Fitted(search.model, attempt, densities, octave, search.n_evaluations)
 
 
 def choose_octave(task: Task, rng: np.random.Generator) -> int | None:
@@ -145,8 +137,32 @@ def _around(sketch: Sketch, octave: int) -> Sketch:
     return replace(sketch, operator=operator, total=sketch.total.reshape(-1, octaves * m)[:, here].ravel())
 
 
-def _fit_gaussians(task: Task, sketch: Sketch, search: Search) -> tuple[SketchModel, Attempt]:
-    """Fit K Gaussians to a sketch at one scale; return also the model that suits them."""
+def _fit(task: Task, octave: int | None, rng: np.random.Generator) -> tuple[Search, Attempt]:
+    """Fit K Gaussians to a sketch, in an octave first."""
+    part = part_of(task.sketch, octave)
+    search, attempt = _fit_gaussians(task, part, begin_search(task, part, rng))
+    if octave is not None:
+        search, (begun,) = widened(task, octave, search, [attempt.one_width])
+        attempt = begin_at(search, begun.points, float(begun.widths[0]))
+    return search, attempt
+
+
+def _fit_in_noise(
+    task: Task, octave: int | None, rng: np.random.Generator, n_evaluations: int
+) -> tuple[Search, Attempt]:
+    """Fit the clusters that are more than noise, of many searches the best, in an octave first."""
+    search = begin_search(task, part_of(task.sketch, octave), rng)
+    search.n_evaluations = n_evaluations
+    found: Sequence[Mixture] = search_in_noise(search, task.n_init, task.start)
+    if octave is not None:
+        search, found = widened(task, octave, search, found)
+    attempt = finish_in_noise(search, found)
+    search.work = 0.0  # the patience of densities is their own
+    return search, attempt
+
+
+def _fit_gaussians(task: Task, sketch: Sketch, search: Search) -> tuple[Search, Attempt]:
+    """Fit K Gaussians to a sketch at one scale, in the model that suits them."""
     model = search.model
     if task.start is None:
         attempt = search_from_scratch(search, task.n_init)
@@ -154,11 +170,11 @@ def _fit_gaussians(task: Task, sketch: Sketch, search: Search) -> tuple[SketchMo
         attempt = begin_at(search, model.to_points(task.start))
     width = float(attempt.one_width.widths[0])
     if attempt.explained or not leaves_out_much(model, width):
-        return model, attempt
+        return search, attempt
     # The clusters are narrow, beside their distances.
     more = SketchModel.of(sketch, task.spread, MORE_HARMONICS[model.waves.step])
     closer = replace(search, model=more, problem=replace(search.problem, waves=more.waves))
     another = begin_at(closer, attempt.one_width.points, width)
     search.n_evaluations = closer.n_evaluations
     # Else narrow clusters are the model's, not the data's, and would make a poor cloud.
-    return (more, another) if another.explained else (model, attempt)
+    return (closer, another) if another.explained else (search, attempt)

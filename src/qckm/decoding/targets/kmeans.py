@@ -155,7 +155,8 @@ def decode_by_least_regret(task: Task) -> Clustering:
     starts = [fitted.model.to_centers(gaussians)] if len(gaussians) == task.n_clusters else []
     starts += [start for start in (task.start,) if start is not None]
     clouds = clouds_of(task, fitted, for_clouds)
-    by_noise = redrawn_regret(task, fitted, clouds[0], for_fit) if task.sketch.private else 0.0
+    limited = task.sketch.private and fitted.attempt.explained  # by noise; else by what Gaussians do not explain
+    by_noise = redrawn_regret(task, fitted, clouds[0], for_fit) if limited else 0.0
     found = decide(task, clouds, starts, for_clouds, by_noise)
     return replace(found, octave=fitted.octave, n_iter=fitted.n_evaluations)
 
