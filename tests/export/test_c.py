@@ -12,7 +12,7 @@ import pytest
 import qckm
 from qckm.errors import OperatorError
 from qckm.export import as_c, render_c
-from qckm.sensor import wire
+from qckm.sensor import Pool, wire
 
 
 def operator(**wishes):
@@ -140,7 +140,9 @@ def test_the_example_of_the_docs_compiles_and_sends(tmp_path):
     sent = subprocess.run(["./main"], cwd=tmp_path, check=True, capture_output=True).stdout
     message = wire.loads(sent)
     assert (message.device, message.sequence, message.rows) == (5, 0, 65535)
-    assert wire.sketch_of(message, op) == op.sketch(np.array([[7.0, -8.0, 9.0]]), [65535])
+    pool = Pool(op)
+    pool.add(sent)
+    assert pool.sketch == op.sketch(np.array([[7.0, -8.0, 9.0]]), [65535])
 
 
 def test_a_private_report_is_that_of_python(tmp_path):
