@@ -155,8 +155,10 @@ def test_bad_rows_are_left_out_and_counted_alike(kind, tmp_path):
         found.partial_fit(data, on_bad="skip")
         assert (found.sketch_.count, found.sketch_.skipped) == (1200, 4)
         assert (found.operator_.sketch(data, on_bad="skip")).skipped == 2
-    with pytest.raises(QckmError, match="on_bad 'error' or 'skip'"):
-        kind(1).fit(ROWS, on_bad="drop")
+    for data in (ROWS, broken, pl.DataFrame(broken, ["a", "b"]).lazy()):
+        for verb in (kind(1).fit, kind(1).partial_fit, OP.sketch):
+            with pytest.raises(QckmError, match="on_bad 'error' or 'skip'"):
+                verb(data, on_bad="drop")
 
 
 def test_rows_that_were_left_out_have_no_label():

@@ -92,6 +92,8 @@ def test_bad_rows_are_named_by_their_place_or_counted_in_their_group(op, table):
         qckm.sketch_by(op, frame, by="device")
     found = qckm.sketch_by(op, frame, by="device", on_bad="skip")
     assert {key for key, sketch in found.items() if sketch.skipped} == {frame.device[4321]}
+    with pytest.raises(RowsError, match="on_bad 'error' or 'skip'"):
+        qckm.sketch_by(op, frame, by="device", on_bad="drop")
 
 
 def test_what_cannot_be_grouped_is_refused(op, table, tmp_path):

@@ -31,7 +31,7 @@ from qckm.planning.pilot import Pilot
 from qckm.planning.plan import Plan, Planned, draw_operator, sampled
 from qckm.planning.row_sample import RowSample
 from qckm.sketch import Sketch, SketchOperator
-from qckm.sources.rows import OnBad, engine_of, open_held, with_columns
+from qckm.sources.rows import OnBad, engine_of, open_held, require_on_bad, with_columns
 from qckm.sources.source import is_read_in_batches
 
 log = logging.getLogger(__name__)
@@ -332,6 +332,7 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
         self, held: HeldRows, operator: SketchOperator, on_bad: OnBad, empty: RowSample | None
     ) -> tuple[Sketch, RowSample | None]:
         """Sketch rows, and sample them if a sample is wanted."""
+        require_on_bad(on_bad)
         with computing_on(self.device):
             if empty is None:
                 return held.sketch(operator, on_bad), None
@@ -381,8 +382,7 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
             )
         if "_found" not in self.__dict__:
             began = time.perf_counter()
-            with computing_on(self.device):
-                self._found = self._decode_sketch(self._hints_now())
+            self._found = self._decode_sketch(self._hints_now())
             taken, verdict = time.perf_counter() - began, self._found.converged
             log.info("decoded a sketch of %s rows in %.2f s; reliable: %s", self.sketch_.count, taken, verdict)
         return self._found

@@ -67,8 +67,8 @@ class CompressiveKMeans(
     bounds : pair of array-like of shape (n,), optional
         The box (lower, upper) that holds the centroids; by default what was seen in the data.
     device : {"auto", "cpu", "cuda", "cuda:1", …}, default "auto"
-        Where rows are sketched, and the sketch is decoded where that pays: "auto" sketches rows where they lie, "cuda"
-        copies rows of the host to a GPU. Sums do not depend on it.
+        Where rows are sketched: "auto" sketches rows where they lie, "cuda" copies rows of the host to a GPU. Sums do
+        not depend on it.
     compute_labels : bool, default True
         Whether `fit` looks at the rows a second time, for `labels_` and `inertia_`.
     random_state : None, int or RandomState

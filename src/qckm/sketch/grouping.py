@@ -21,7 +21,7 @@ from qckm.sketch.columns import ColumnSums
 from qckm.sketch.sketch import Sketch
 from qckm.sources.arrow import columns_of, require_valid, rows_of
 from qckm.sources.ipc import is_frame, read_frame
-from qckm.sources.rows import OnBad, engine_of
+from qckm.sources.rows import OnBad, engine_of, require_on_bad
 from qckm.sources.source import BATCH_BYTES, Batch, Position
 from qckm.sources.table import Selection, reading, resolve
 
@@ -110,6 +110,7 @@ class GroupedSketches(Mapping[Any, Sketch]):
 
         Batches wait for each other until groups have some rows each: a group has a price, however few its rows.
         """
+        require_on_bad(on_bad)
         window = _Window(self.operator.n_features)
 
         def add(keys: pa.Table | pa.RecordBatch, batch: Batch) -> None:

@@ -25,7 +25,15 @@ from qckm.operator.request import Dither
 from qckm.sketch import sections
 from qckm.sketch.columns import ColumnSums, unknown_bounds
 from qckm.sketch.sums import Sums
-from qckm.sources.rows import OnBad, as_weights, chosen_rows, engine_of, open_held, raise_not_finite
+from qckm.sources.rows import (
+    OnBad,
+    as_weights,
+    chosen_rows,
+    engine_of,
+    open_held,
+    raise_not_finite,
+    require_on_bad,
+)
 from qckm.sources.source import BATCH_BYTES, Batch, Position, Source, is_read_in_batches, prefetch
 
 log = logging.getLogger(__name__)
@@ -210,8 +218,7 @@ class SketchOperator(Operator):
         -------
         Sketch
         """
-        if on_bad not in ("error", "skip"):
-            raise RowsError(f"Expected on_bad 'error' or 'skip', got {on_bad!r}.")
+        require_on_bad(on_bad)
         if part is not None:
             return self.sketch(X, sample_weight, n_jobs, device, None, columns, on_bad).as_part(part)
         if device is not None:

@@ -142,6 +142,12 @@ def _as_numbers(rows: Rows) -> Rows:
     raise RowsError(f"Expected real numbers, got an array of type {rows.dtype}.")
 
 
+def require_on_bad(on_bad: object) -> None:
+    """Refuse what says neither that bad rows are an error nor that they are skipped, before any row is read."""
+    if on_bad not in ("error", "skip"):
+        raise RowsError(f"Expected on_bad 'error' or 'skip', got {on_bad!r}.")
+
+
 def require_finite(rows: Rows, first_row: int = 0) -> None:
     """Raise an error that names the first NaN or infinity; there must be rows, the first of which is `first_row`."""
     # A NaN makes a column's minimum NaN and an infinity stays one: the rows are only searched when there is one.
