@@ -4,7 +4,7 @@
 
 K = 10, on the real data of QCKM_DATA. A method sees the rows once (the lightweight coreset twice), keeps some bytes and
 gives ten centroids, whose SSE over all rows is divided by the best of five k-means of all rows. The budget is a sketch
-of m = 5nK as a file of version 2 and the 5000 rows of a pilot as float64 ("large"), or the sketch alone ("small"), or
+of m = 5nK as a file of version 2 and the 5000 rows of a sample as float64 ("large"), or the sketch alone ("small"), or
 the larger sample that `partial_fit` keeps ("stream"). Rivals that keep rows or sums keep as many as fit; those that
 keep K centroids keep less, and have no use for more. So does the sketch alone, of m = 20nK, as `qckm sketch` draws it:
 its file has fewer bytes. Runs that results/comparison.csv holds already are not made again.

@@ -1,4 +1,4 @@
-"""How far a reader has to walk: files and functions on the way of three calls, lines per room, cycles, repetition.
+"""How far a reader has to walk: files and functions on the way of three calls, lines per package, cycles, repetition.
 
 Each call runs in a process of its own, under a profiler that notes which functions of `src/qckm` are entered, in any
 thread, but for those that only importing a module calls. Of these, hand-overs are those that another file calls by
@@ -192,13 +192,13 @@ def counts() -> Iterator[tuple[str, int]]:
     yield "cycles", len(found)
     yield "modules in cycles", sum(map(len, found))
     yield "lines written twice", sum(map(len, written_twice().values()))
-    rooms: Counter[str] = Counter()
+    packages: Counter[str] = Counter()
     for path, length in lengths.items():
-        rooms[path.relative_to(PACKAGE).parts[0]] += length
-    for room in sorted(rooms):
-        yield f"lines of {room}", rooms[room]
-    yield "lines", sum(rooms.values())
-    yield "lines without collector", sum(rooms.values()) - rooms["collector"]
+        packages[path.relative_to(PACKAGE).parts[0]] += length
+    for package in sorted(packages):
+        yield f"lines of {package}", packages[package]
+    yield "lines", sum(packages.values())
+    yield "lines without collector", sum(packages.values()) - packages["collector"]
 
 
 def main() -> None:

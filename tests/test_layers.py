@@ -13,7 +13,7 @@ import house
 
 PACKAGE = Path(qckm.__file__).parent
 
-# From the foundation up, in the order in which data flow. A room may know those before it, and none after it.
+# From the foundation up, in the order in which data flow. A package may know those before it, and none after it.
 LAYERS = [
     "errors",
     "common",
@@ -39,12 +39,12 @@ LAYERS = [
 ]
 
 
-def room_of(path):
+def package_of(path):
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def imported_rooms(tree):
-    """Yield the rooms that a module imports, wherever in it, and for whatever reason: types are knowledge, too."""
+def imported_packages(tree):
+    """Yield the packages that a module imports, wherever in it, and for whatever reason: types are knowledge, too."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "qckm":
             parts = node.module.split(".")
@@ -56,10 +56,10 @@ def imported_rooms(tree):
 def test_imports_only_go_down():
     wrong = []
     for path in PACKAGE.rglob("*.py"):
-        room = room_of(path)
-        if room != "__init__":  # the package itself puts the rooms together
-            for imported in imported_rooms(ast.parse(path.read_text())):
-                if imported in LAYERS and LAYERS.index(imported) > LAYERS.index(room):
+        package = package_of(path)
+        if package != "__init__":  # qckm itself puts them together
+            for imported in imported_packages(ast.parse(path.read_text())):
+                if imported in LAYERS and LAYERS.index(imported) > LAYERS.index(package):
                     wrong.append(f"{path.relative_to(PACKAGE)} imports {imported}")
     assert not wrong
 
@@ -69,17 +69,17 @@ def test_no_modules_import_each_other_in_a_circle():
     assert house.cycles() == []
 
 
-def test_every_room_has_a_layer_and_says_what_it_is_for():
-    rooms = {room_of(path) for path in PACKAGE.rglob("*.py")} - {"__init__"}
-    assert rooms == set(LAYERS)
+def test_every_package_has_a_layer_and_says_what_it_is_for():
+    packages = {package_of(path) for path in PACKAGE.rglob("*.py")} - {"__init__"}
+    assert packages == set(LAYERS)
     for folder in filter(Path.is_dir, PACKAGE.iterdir()):
         if folder.name != "__pycache__":
             assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text())), folder.name
 
 
-def test_every_room_has_a_folder_of_tests():
-    rooms = {folder.name for folder in filter(Path.is_dir, PACKAGE.iterdir())} - {"__pycache__"}
-    assert rooms <= {folder.name for folder in Path(__file__).parent.iterdir()}
+def test_every_package_has_a_folder_of_tests():
+    packages = {folder.name for folder in filter(Path.is_dir, PACKAGE.iterdir())} - {"__pycache__"}
+    assert packages <= {folder.name for folder in Path(__file__).parent.iterdir()}
 
 
 def test_importing_qckm_needs_no_extra():
@@ -104,14 +104,14 @@ print("ok")
     assert done.stdout.strip() == "ok", done.stderr
 
 
-def test_dir_shows_the_public_names_and_rooms_come_when_they_are_asked_for():
+def test_dir_shows_the_public_names_and_packages_come_when_they_are_asked_for():
     assert set(qckm.__all__) <= set(dir(qckm))
     assert not {name for name in dir(qckm) if name.startswith("_")} - {"__version__"}
     code = """
 import sys, qckm
-rooms = ("plots", "privacy", "sensor", "engines")
-assert not {f"qckm.{room}" for room in rooms} & set(sys.modules)
-print([getattr(qckm, room).__name__ for room in rooms])
+packages = ("plots", "privacy", "sensor", "engines")
+assert not {f"qckm.{package}" for package in packages} & set(sys.modules)
+print([getattr(qckm, package).__name__ for package in packages])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "['qckm.plots', 'qckm.privacy', 'qckm.sensor', 'qckm.engines']", done.stderr

@@ -77,7 +77,7 @@ def phase() -> str:
 
 
 def shapes() -> str:
-    """Return the SSE for clusters of several shapes: the sketch alone, with the pilot's rows, the pilot alone."""
+    """Return the SSE for clusters of several shapes: the sketch alone, with rows, the pilot alone."""
     return table(
         ["", "the sketch alone", '`init="auto"`', "pilot"], [_three("shapes", *case) for case in SHAPES.items()]
     )
@@ -250,7 +250,7 @@ def _unsure(rows: list[Row]) -> int:
 
 
 def worst_auto(name: str) -> str:
-    """Return how far above the best the worst run with the pilot's rows is, in per cent."""
+    """Return how far above the best the worst run with rows is, in per cent."""
     return f"{100 * (max(column(runs(name, init='auto'), 'sse')) - 1):.1f} %"
 
 

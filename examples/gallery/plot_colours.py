@@ -24,8 +24,8 @@ print(f"SSE over that of KMeans: {km.inertia_ / peer.inertia_:.3f}")
 
 # %%
 # Pixels are no round Gaussians, and no sixteen of these explain the sketch: the decoder fits densities of more of them,
-# and takes the centroids from these. With ``init="auto"``, the default, the estimator would keep the centroids of its
-# pilot here, as long as the sketch confirms that the pilot is like all pixels.
+# and takes the centroids from these. With ``init="auto"``, the default, the estimator would keep the centroids of a
+# sample here, as long as the sketch confirms that the sample is like all pixels.
 fig, axes = plt.subplots(1, 3, figsize=(13, 3.2), layout="constrained")
 views = {
     "as it is": picture,

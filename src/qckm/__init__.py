@@ -91,9 +91,9 @@ _LATE = {
     "open_source": "qckm.sources.opening",
     "sketch_by": "qckm.sketch.grouping",
 }
-# Rooms with public names, imported likewise.
-_ROOMS = ("engines", "plots", "privacy", "sensor")
-# Modules whose public address is shorter than that of their room: `from qckm.signatures import get`.
+# Packages with public names, imported likewise.
+_PACKAGES = ("engines", "plots", "privacy", "sensor")
+# Modules whose public address is shorter than that of their package: `from qckm.signatures import get`.
 sys.modules[f"{__name__}.files"], sys.modules[f"{__name__}.signatures"] = files, signatures
 
 
@@ -119,7 +119,7 @@ register_engines({"dask": "dask", "pyspark": "spark", "ray": "ray", GPU: "gpu"},
 
 def __getattr__(name: str) -> Any:
     """Import what takes seconds to import only for those who ask for it."""
-    if name in _ROOMS:
+    if name in _PACKAGES:
         return importlib.import_module(f"qckm.{name}")
     if name in _LATE:
         return getattr(importlib.import_module(_LATE[name]), name)
@@ -127,4 +127,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_ROOMS, "__version__", "files"})
+    return sorted({*__all__, *_PACKAGES, "__version__", "files"})

@@ -79,7 +79,7 @@ def test_a_sketch_that_saves_nothing_or_is_too_wide_is_told_before_the_work(digi
     assert "warning: 64 columns are many to decode from a sketch alone" in err
     _, _, err = qckm_("operator", "many.parquet", "-k", 10, "-o", "operator.qckm", "-q")
     assert "warning: 64 columns are many to decode from a sketch alone" in err
-    _, _, err = qckm_("fit", "many.parquet", "-k", 10, "-o", "many.json")  # the pilot's rows help
+    _, _, err = qckm_("fit", "many.parquet", "-k", 10, "-o", "many.json")  # rows of the sample help
     assert "are many to decode" not in err
     assert qckm_("project", "digits.parquet", "-n", 10, "-o", "narrow.parquet")[0] == 0
     _, _, err = qckm_("sketch", "narrow.parquet", "-k", 10, "-o", "narrow.qckm")

@@ -132,5 +132,5 @@ def test_the_reference_has_no_name_that_is_gone():
     assert names
     assert set(names) <= set(public_names())
     for name in names:
-        room, _, last = name.rpartition(".")
-        assert hasattr(importlib.import_module(room), last), name
+        module, _, last = name.rpartition(".")
+        assert hasattr(importlib.import_module(module), last), name

@@ -132,7 +132,7 @@ def test_the_sdist_tests_itself(built, python, tmp_path):
         archive.extractall(tmp_path, filter="data")
     (folder,) = tmp_path.iterdir()
     run(python, "-m", "pip", "install", "--quiet", "pytest", "pytest-timeout", "hypothesis", "pandas", "polars")
-    rooms = [folder / "tests" / room for room in ("kernels", "operator", "sketch/test_files.py", "export/test_c.py")]
+    some = [folder / "tests" / name for name in ("kernels", "operator", "sketch/test_files.py", "export/test_c.py")]
     run(
         python,
         "-m",
@@ -144,5 +144,5 @@ def test_the_sdist_tests_itself(built, python, tmp_path):
         folder,
         "-c",
         folder / "pyproject.toml",
-        *rooms,
+        *some,
     )

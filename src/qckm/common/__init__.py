@@ -1,1 +1,1 @@
-"""What all rooms stand on; no data flow here: types, random numbers, memory, text, files replaced whole."""
+"""What all packages stand on; no data flow here: types, random numbers, memory, text, files replaced whole."""

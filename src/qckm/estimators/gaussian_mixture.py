@@ -50,7 +50,7 @@ class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixtur
         0.02 scales at least, in any direction, if no rows are decoded with: what is finer cannot be seen.
     law : str or Law, default "auto"
     init : {"auto", "sketch"}, default "auto"
-        Whether the pilot's rows are decoded with, where they can be weighted so that they have the sketch. "sketch"
+        Whether the sample's rows are decoded with, where they can be weighted so that they have the sketch. "sketch"
         uses no row: weights, means and covariances are those whose sketch is nearest to the sketch.
     pilot : {"sample", "first"} or None, default "sample"
         Which rows may be kept. "sample" keeps a sample of all rows until they are decoded. "first" looks at rows, in

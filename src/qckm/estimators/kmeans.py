@@ -54,7 +54,7 @@ class CompressiveKMeans(
         "matched" models clusters with width, through all harmonics of the signature; "clompr" is the paper's algorithm
         to the letter; "auto" is "matched".
     init : {"auto", "sketch", "pilot"} or array-like of shape (K, n), default "auto"
-        What is decoded with: "auto" weighs the pilot's rows so that they reproduce the sketch (`qckm.calibrate`) and
+        What is decoded with: "auto" weighs the sample's rows so that they reproduce the sketch (`qckm.calibrate`) and
         clusters them; where they cannot, points drawn from the sketch as well. "sketch" uses no row. "pilot" uses none
         either, but starts at the k-means centroids of the pilot, and an array at these centroids.
     pilot : {"sample", "first"} or None, default "sample"

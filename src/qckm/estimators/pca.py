@@ -22,7 +22,7 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Compress
     A sketch of up to 64 columns knows their covariances, exactly for rows as they were coded, and these are used.
     Elsewhere (more columns, bits of sensors, real-valued weights) a Gaussian of mean, r axes and a variance for each
     column is fitted to the sketch. Where it does not explain the sketch, as for clusters, the covariance is that of the
-    pilot's rows, weighted so that they reproduce the sketch, or without rows that of a mixture. `fit` then forgets the
+    sample's rows, weighted so that they reproduce the sketch, or without rows that of a mixture. `fit` then forgets the
     rows. `partial_fit` keeps a sample of all its rows in memory. Rows are never pickled. `pilot=` says otherwise.
 
     Parameters
@@ -39,7 +39,7 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Compress
         The kernel's length in data units; "auto" takes it from a pilot of at most 5000 rows.
     law : str or Law, default "auto"
     init : {"auto", "sketch"}, default "auto"
-        Whether the pilot's rows may be used where one Gaussian does not explain the sketch; "sketch" uses no row.
+        Whether the sample's rows may be used where one Gaussian does not explain the sketch; "sketch" uses no row.
     pilot : {"sample", "first"} or None, default "sample"
         Which rows may be kept. "sample" keeps a sample of all rows until they are decoded. "first" looks at rows, in
         `partial_fit` those of the first batch, for the scale only. None looks at no row before it is sketched: `scale`
@@ -170,7 +170,7 @@ class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Compress
 
     @property
     def source_(self) -> str:
-        """What the covariance is of: all rows, one Gaussian, the pilot's rows, or clusters."""
+        """What the covariance is of: all rows, one Gaussian, the sample's rows, or clusters."""
         return self._decode().source
 
     @property

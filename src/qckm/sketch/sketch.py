@@ -37,7 +37,7 @@ from qckm.sources.rows import (
 from qckm.sources.source import BATCH_BYTES, Batch, Position, Source, is_read_in_batches, prefetch
 
 log = logging.getLogger(__name__)
-# How rows choose an operator is known to a room above (planning/), which `qckm` itself registers.
+# How rows choose an operator is known to a package above (planning/), which `qckm` itself registers.
 _planners: list[Callable[..., SketchOperator]] = []
 
 

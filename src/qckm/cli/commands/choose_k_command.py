@@ -107,7 +107,7 @@ def command(
 def _sketch(
     data: tuple[str, ...], plan: Plan, console: Console, of_task: dict[str, Any]
 ) -> tuple[Sketch, Floats | None, list[str]]:
-    """Return the sketch of DATA, or that which it is, and the rows of a pilot where there was one."""
+    """Return the sketch of DATA, or that which it is, and rows to decode with where there are some."""
     if len(data) == 1 and sketches.is_sketch(data[0]):
         return sketches.read_sketch(data[0]), None, [public_name(data[0])]
     done = data_to_sketch.sketch_data(data_to_sketch.SketchTask(data, plan=plan, **of_task), console)
