@@ -1,1 +1,1 @@
-"""Questions about speed, one a file, each answered by a ratio against a peer measured in the same run."""
+"""Questions about speed, one per file, each answered by a ratio against a peer measured in the same run."""

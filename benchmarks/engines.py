@@ -166,7 +166,7 @@ ENGINES = {ALONE_NAME: ALONE, "Dask": DASK, "Spark": SPARK, "Ray": RAY}
 
 
 def make(folder: Path, rows: int, n: int) -> int:
-    """Write a mixture of ten Gaussians, a million rows a file; return the number of files."""
+    """Write a mixture of ten Gaussians, a million rows per file; return the number of files."""
     count = -(-rows // FILE_ROWS)
     centers = np.random.default_rng(0).normal(size=(10, n)).astype(np.float32) * 2
     for number in range(count):

@@ -1,4 +1,4 @@
-"""Why the defaults are what they are: law and radians a deviation, for CL-OMPR's points as atoms.
+"""Why the defaults are what they are: law and radians per deviation, for CL-OMPR's points as atoms.
 
 SSE over the best of five k-means, median and worst of a few seeds, for each law at several frequencies (rms ‖ω‖ times
 the clusters' standard deviation), decoding from the sketch alone and with init="auto".

@@ -1,11 +1,11 @@
-"""Mixtures of Gaussians from a one-bit sketch: what they lose to EM on all rows, in nats a row, and say of it.
+"""Mixtures of Gaussians from a one-bit sketch: what they lose to EM on all rows, in nats per row, and say of it.
 
     python mixtures.py              # in experiments/; about half an hour
     python mixtures.py --real       # mnist, skin and walking (../shared/data), K = 10
 
 Drawn: K = 5 clusters that overlap, of spherical, diagonal or full covariances (standard deviations from 0.55 to 1.4),
-centres N(0, K^(2/n) I), 50 000 rows of 2, 5 or 10 columns. Six measurements an unknown, at least 100 frequencies. EM is
-scikit-learn's, the best of five starts, on all rows; both are scored on all rows. `rows` is the default, which keeps
+centres N(0, K^(2/n) I), 50 000 rows of 2, 5 or 10 columns. Six measurements per unknown, at least 100 frequencies. EM
+is scikit-learn's, the best of five starts, on all rows; both are scored on all rows. `rows` is the default, which keeps
 20 000 rows to decode with; `sketch` knows none. Developed on seeds from 1000. Of real data, seeds 0 to 2 were looked at
 before the last change (more starts), so that those from 3 on are reported.
 """
@@ -52,7 +52,7 @@ def drawn(kind: str, n: int, seed: int, n_components: int = 5) -> np.ndarray:
 
 
 def em_of_all(X: np.ndarray, n_components: int, kind: str) -> float:
-    """Return the likelihood of the best of five runs of EM on all rows, in nats a row."""
+    """Return the likelihood of the best of five runs of EM on all rows, in nats per row."""
     found = GaussianMixture(n_components, covariance_type=kind, n_init=5, random_state=0).fit(X)
     return float(found.score(X))
 

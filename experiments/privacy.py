@@ -7,7 +7,7 @@ digits: a stand-in for what the owner of such data would know. Points:
 
 - `central-scale`: K = n = 10 Gaussians, N rows; the scale is public;
 - `central-ranges`: the same with an operator from ranges;
-- `local`: one private bit a device, simulated by the exact distribution of what the server gets, by binomials a
+- `local`: one private bit per device, simulated by the exact distribution of what the server gets, by binomials a
   measurement; devices hold rows drawn from the data with replacement;
 - real data, from ranges; beside it in the same run diffprivlib's KMeans (pure ε, the same ranges) and DP-Lloyd:
   five rounds from uniform starts, ρ-zCDP of the same (ε, δ) shared evenly, Gaussian noise on the sums and counts of

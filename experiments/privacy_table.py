@@ -26,8 +26,8 @@ BEGIN, END = "<!--table: privacy guide-->", "<!--/table-->"
 REAL = {"skin_segmentation": "skin", "mnist_spectral": "mnist_spectral", "walking_accelerometer": "walking"}
 PEERS = {"dp-lloyd": "DP-Lloyd", "diffprivlib": "diffprivlib"}
 LOCAL = {
-    "local-10": "one bit a device, 10⁷ devices, ε = 1, K = n = 10",
-    "local-2": "one bit a device, 10⁶ devices, ε = 1, K = 5, n = 2",
+    "local-10": "one bit per device, 10⁷ devices, ε = 1, K = n = 10",
+    "local-2": "one bit per device, 10⁶ devices, ε = 1, K = 5, n = 2",
 }
 # A run is bad above the one and good below the other: what the verdict is held to.
 BAD, GOOD = 1.2, 1.1

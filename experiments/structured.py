@@ -1,7 +1,7 @@
 """What structured frequencies cost in quality: nothing. Dense and structured operators of one law, decoded alike.
 
 For each shape and seed: Gaussian clusters, sketched with dense and with structured frequencies of the same law, scale
-and number, one bit a measurement; the SSE of the centroids decoded from each, over the best of five k-means. Decoding
+and number, one bit per measurement; the SSE of the centroids decoded from each, over the best of five k-means. Decoding
 starts at k-means of 200 rows, which is close enough that what is compared is the sketches, not the luck of a search.
 """
 

@@ -25,7 +25,7 @@ def levels() -> str:
                 cells = [column(where(some, statistic=test), "level_5_percent") for test in TESTS]
                 shown = [f"{values[0]:.1f} %" if values else "–" for values in cells]
                 rows.append([f"{size:,}".replace(",", " "), data, *shown])
-    return table(["rows a window", "data", *(f"`{test}`" for test in TESTS)], rows)
+    return table(["rows per window", "data", *(f"`{test}`" for test in TESTS)], rows)
 
 
 def power() -> str:

@@ -51,14 +51,14 @@ def pca_once() -> str:
 
 
 def mixtures(what: str, init: str = "rows") -> str:
-    """Return the loss against EM on all rows, in nats a row: "median", "worst", or how many "runs" there are."""
+    """Return the loss against EM on all rows, in nats per row: "median", "worst", or how many "runs" there are."""
     losses = column(where(read_csv(f"{FOLDER}/mixtures.csv"), init=init), "loss_to_em")
     shown = {"median": f"{statistics.median(losses):.4f}", "worst": f"{max(losses):.4f}"}
     return {**shown, "runs": str(len(losses))}[what]
 
 
 def mixtures_real() -> str:
-    """Return the losses on real data, in nats a row, from the least to the worst."""
+    """Return the losses on real data, in nats per row, from the least to the worst."""
     results = read_csv(f"{FOLDER}/mixtures_real.csv")
     rows = []
     for name in ("mnist", "skin", "walking"):

@@ -183,7 +183,7 @@ def size_of(sent: Sequence[Sequence[bytes]]) -> int:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--data", help="walking_accelerometer.npz (X, y). [default: the rows beside this file]")
-    arguments.add_argument("--rows", type=int, default=512, help="rows a message [default: 512]")
+    arguments.add_argument("--rows", type=int, default=512, help="rows per message [default: 512]")
     arguments.add_argument("--plot", default="fleet.png", help="where the picture goes [default: fleet.png]")
     arguments.add_argument("--seeds", type=int, default=0, help="try so many other operators and losses, too")
     chosen = arguments.parse_args()

@@ -2,7 +2,7 @@
 The colours of a picture
 ========================
 
-273 280 pixels, sixteen colours. Sketched as one bit a measurement, beside k-means on all pixels.
+273 280 pixels, sixteen colours. Sketched as one bit per measurement, beside k-means on all pixels.
 """
 
 # %%

@@ -19,7 +19,7 @@ centers = 4 * rng.normal(size=(6, 2))
 X = centers[rng.integers(6, size=200_000)] + 0.7 * rng.normal(size=(200_000, 2))
 
 # %%
-# One pass, one bit a measurement. The estimator draws the operator from a pilot of the rows, sketches all of them and
+# One pass, one bit per measurement. The estimator draws the operator from a pilot of the rows, sketches all of them and
 # decodes the sketch.
 km = qckm.CompressiveKMeans(n_clusters=6, n_frequencies=200, random_state=0).fit(X)
 print(f"{X.nbytes:,} bytes of rows, {km.sketch_.total.nbytes:,} bytes of sketch")

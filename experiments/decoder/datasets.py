@@ -65,7 +65,7 @@ def elongated(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def many_gaussians(n: int, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw as `gaussians` does, with 500 rows a cluster."""
+    """Draw as `gaussians` does, with 500 rows per cluster."""
     return gaussians(n, n_clusters, rng, 500 * n_clusters)
 
 

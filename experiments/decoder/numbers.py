@@ -63,7 +63,7 @@ EFFORT = {
     "mixture": ["_N_HARMONICS"],
     "scales": ["PATIENCE"],
     "search": ["STARTS", "STAGES", "STEPS", "BRIEF", "LONG", "IDLE", "OVERHEAD", "DENSITIES"],
-    "pilot": ["PILOT_ROWS", "ROWS_A_CLUSTER", "_RUNS"],
+    "pilot": ["PILOT_ROWS", "ROWS_PER_CLUSTER", "_RUNS"],
     "request": ["_MOST_COMPONENTS"],
 }
 ORDINARY = {0, 1, 2, 0.5, -1}

@@ -201,7 +201,7 @@ def scale_trials(count: int) -> Iterator[Trial]:
 def show_scale(done: Done) -> None:
     cells = _by_cell(done)
     print(
-        f"success at rms radians a deviation = {'  '.join(f'{r:4g}' for r in RADIANS)}   largest / smallest with 90 %"
+        f"success at rms radians per deviation = {'  '.join(f'{r:4g}' for r in RADIANS)}   largest / smallest with 90 %"
     )
     for case in [("gaussians", 10, 10), ("mnist_spectral", 10, 10)]:
         rates = [_rate(cells[Trial(*case, 5.0, radians=radians)]) for radians in RADIANS]

@@ -1,6 +1,6 @@
 """What is said to have changed: eight known clusters in five columns, of which one is halved, moves, or is new.
 
-Sketch alone, one bit, m = 200, 20 000 rows a window; centres and deviations of the clusters are known. A culprit is
+Sketch alone, one bit, m = 200, 20 000 rows per window; centres and deviations of the clusters are known. A culprit is
 named if the first cause is of the right kind and cluster; a new one, if it is within a deviation.
 """
 

@@ -17,7 +17,7 @@ from qckm.drift.largest import largest_difference
 WINDOWS = ((500, 500), (5000, 5000), (50_000, 50_000))
 EXCHANGES = 1000
 PAIRS, M, REFERENCE, PARTS = 500, 200, 2000, 10
-PAIRS_A_REFERENCE = 25
+PAIRS_PER_REFERENCE = 25
 
 
 def pvalues(name: str, a: int, b: int, pairs: int, seed: int = 0) -> dict[str, np.ndarray]:
@@ -32,7 +32,7 @@ def pvalues(name: str, a: int, b: int, pairs: int, seed: int = 0) -> dict[str, n
     for pair in range(pairs):
         rows = draw(name, a + b + REFERENCE, rng)
         for label, operator in operators.items():
-            if pair % PAIRS_A_REFERENCE == 0:
+            if pair % PAIRS_PER_REFERENCE == 0:
                 references[label] = qckm.Reference.of(operator, rows[a + b :])
             parts = [
                 [operator.sketch(part) for part in np.array_split(window, PARTS)]

@@ -12,7 +12,7 @@ from drift.peers import kolmogorov_smirnov, mmd_permutation
 from drift.tables import Table
 
 TRIALS, M, REFERENCE = 100, 1000, 2000
-TRIALS_A_REFERENCE = 10
+TRIALS_PER_REFERENCE = 10
 
 
 def skin_new_cluster(rows: int, share: float) -> Callable[[np.random.Generator], tuple[np.ndarray, ...]]:
@@ -77,7 +77,7 @@ def measure(trials: int = TRIALS, seed: int = 0) -> None:
             before, after, usual = make(rng)
             pvalues = {}
             for label, operator in operators.items():
-                if trial % TRIALS_A_REFERENCE == 0:
+                if trial % TRIALS_PER_REFERENCE == 0:
                     references[label] = qckm.Reference.of(operator, usual)
                 a, b = operator.sketch(before), operator.sketch(after)
                 for statistic in ("largest", "squares", "whitened"):

@@ -5,9 +5,10 @@
 
 A sketch of m frequencies keeps 2m sums of 8 bytes; a uniform subsample and a coreset are given as many bytes in float32
 rows (the coreset's with a weight each). Not counted: the operator, which is the same for every sketch and can be drawn
-from a seed. Acquired a sample: 2m bits with one bit a measurement, 2m times 16 bits in full precision (what the tables
-hold), or the whole row, 32 bits a feature, for those who keep rows. The SSE is over all rows, and over the best of five
-k-means on all of them. The coreset is the lightweight one of Bachem, Lucic and Krause (2018): two passes over the rows.
+from a seed. Acquired a sample: 2m bits with one bit per measurement, 2m times 16 bits in full precision (what the
+tables hold), or the whole row, 32 bits per feature, for those who keep rows. The SSE is over all rows, and over the
+best of five k-means on all of them. The coreset is the lightweight one of Bachem, Lucic and Krause (2018): two passes
+over the rows.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ def hard(folder, qckm_):
 
 
 def test_lines_say_what_is_done(hard, qckm_, monkeypatch):
-    monkeypatch.setattr(console, "_SECONDS_A_LINE", 0.0)
+    monkeypatch.setattr(console, "_SECONDS_PER_LINE", 0.0)
     monkeypatch.setattr("qckm.decoding.search.attempts.EFFORT", 1e6)
     monkeypatch.setattr("qckm.decoding.search.scales.PATIENCE", 1e7)
     _, _, err = qckm_("decode", "hard.qckm", "-k", 3, "-o", "m.json")

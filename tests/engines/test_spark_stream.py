@@ -33,7 +33,7 @@ class Crashing(StreamSketch):
 
 
 def run(spark, folder, operator, crash=()):
-    """Start the stream on the files that are there, a file a batch, until they are used up or it crashes."""
+    """Start the stream on the files that are there, a file per batch, until they are used up or it crashes."""
     schema = ", ".join(f"{name} double" for name in NAMES)
     total = Crashing(operator, folder / "sum.checkpoint")
     total.crash = crash

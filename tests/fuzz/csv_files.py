@@ -142,13 +142,13 @@ def _require_refused(data: bytes, header: bool | None, words: str, dice: random.
 @contextmanager
 def _small_blocks(size: int, dice: random.Random) -> Iterator[None]:
     """Have blocks and pieces of a few bytes; not too many, each costs half a millisecond. Some are parsed by cells."""
-    before = reader._BLOCK, reader._PIECE, reader._BYTES_A_CELL, reader._MANY_COLUMNS
+    before = reader._BLOCK, reader._PIECE, reader._BYTES_PER_CELL, reader._MANY_COLUMNS
     if dice.random() < 0.3:
         reader._MANY_COLUMNS = 0
     reader._BLOCK = dice.choice((1, 3, 10) if size < 25 else (1 + size // 7, 1 + size // 3, 1 << 23))
     if dice.random() < 0.5:
-        reader._PIECE, reader._BYTES_A_CELL = dice.choice((100, 200, 400)), 1
+        reader._PIECE, reader._BYTES_PER_CELL = dice.choice((100, 200, 400)), 1
     try:
         yield
     finally:
-        reader._BLOCK, reader._PIECE, reader._BYTES_A_CELL, reader._MANY_COLUMNS = before
+        reader._BLOCK, reader._PIECE, reader._BYTES_PER_CELL, reader._MANY_COLUMNS = before

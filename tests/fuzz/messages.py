@@ -11,7 +11,7 @@ from fuzz.mutations import NUMBERS, mutate_bytes
 from qckm.errors import MessageError
 from qckm.sensor import Pool, wire
 
-OPERATOR = qckm.SketchOperator.draw(2, 5, scale=1.0, random_state=0)  # ten bits a row: the last byte has room
+OPERATOR = qckm.SketchOperator.draw(2, 5, scale=1.0, random_state=0)  # ten bits per row: the last byte has room
 ROWS = np.random.default_rng(0).normal(size=(6, 2))
 
 

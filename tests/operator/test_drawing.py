@@ -32,7 +32,7 @@ def draw(wanted, law="gaussian", arrangement="auto", octaves=1, seed=0):
 
 @pytest.fixture
 def planted(monkeypatch):
-    """Have given frequencies (n, m) drawn, in radians a unit."""
+    """Have given frequencies (n, m) drawn, in radians per unit."""
 
     def plant(omega):
         monkeypatch.setattr(drawing, "draw_frequencies", lambda *_: np.array(omega, float))

@@ -23,7 +23,7 @@ def clusters(rng):
 def test_the_scale_follows_the_width_of_the_clusters(rng):
     centers = 3 * np.eye(5)[:4]
     close = centers[rng.integers(4, size=3000)] + rng.normal(size=(3000, 5))
-    # Unit variance in five columns, at 0.65 radians a deviation.
+    # Unit variance in five columns, at 0.65 radians per deviation.
     assert settings(close).scale == pytest.approx(np.sqrt(5) / 0.65, rel=0.1)
     assert settings(3 * close).scale == pytest.approx(3 * np.sqrt(5) / 0.65, rel=0.1)
 

@@ -11,7 +11,7 @@ import qckm
 from qckm.export.as_c import encode_readings
 from qckm.sensor import render_c, signed, wire
 
-BATCH = 7  # rows a message
+BATCH = 7  # rows per message
 FIRMWARE = Path(__file__).parent / "firmware"
 
 

@@ -1,4 +1,4 @@
-"""One sketch a group, of tables of all kinds."""
+"""One sketch per group, of tables of all kinds."""
 
 import duckdb
 import numpy as np

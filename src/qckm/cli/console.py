@@ -34,7 +34,7 @@ from qckm.errors import QckmError, Remark, Topic
 DONE, FAILED, MISUSED, DOUBTFUL = 0, 1, 2, 3
 
 # Seconds between what is said of progress where nobody looks, and at a terminal.
-_SECONDS_A_LINE, _SECONDS_A_LOOK = 5.0, 0.1
+_SECONDS_PER_LINE, _SECONDS_PER_LOOK = 5.0, 0.1
 
 # The words after `qckm`: remedies repeat them, when what click knew of them is gone.
 WORDS: ContextVar[tuple[str, ...]] = ContextVar("words", default=())
@@ -139,11 +139,11 @@ class Console:
     @contextlib.contextmanager
     def showing(self, what: str, spinner: bool = False) -> Iterator[Show]:
         """Give what shows how far something is: at a terminal at once, elsewhere in a line every few seconds."""
-        last, pause = time.monotonic(), _SECONDS_A_LINE
+        last, pause = time.monotonic(), _SECONDS_PER_LINE
         with contextlib.ExitStack() as stack:
             update: Callable[[str, float | None], None] = lambda words, _: self.say(f"{what}: {words}")  # noqa: E731
             if not self.quiet and sys.stderr.isatty():
-                pause, update = _SECONDS_A_LOOK, stack.enter_context(_spinner(what) if spinner else _bar(what))
+                pause, update = _SECONDS_PER_LOOK, stack.enter_context(_spinner(what) if spinner else _bar(what))
 
             def show(words: Callable[[], str], share: float | None = None) -> None:
                 nonlocal last

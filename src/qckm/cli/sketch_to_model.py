@@ -158,7 +158,9 @@ def say_found(
     if isinstance(fitted, Clustering):
         words += _sse_in_words(fitted)
     elif np.isfinite(fitted.excess_high):
-        words += f"; expected within {fitted.excess:.1g} nats a row of the best, hardly above {fitted.excess_high:.1g}"
+        words += (
+            f"; expected within {fitted.excess:.1g} nats per row of the best, hardly above {fitted.excess_high:.1g}"
+        )
     console.say(words)
     if isinstance(fitted, Clustering) and "cut short" in codes_of(fitted.remarks):
         return FAILED  # after Ctrl-C: what was written is the best so far

@@ -128,7 +128,7 @@ def sketch(
     n_jobs: int | None = None,
     usual: Sequence[str] | None = None,
 ) -> Sketch:
-    """Sketch rows where they are: a sketch a partition, added up in a tree. `op.sketch` and `sketch_source` call this.
+    """Sketch rows where they are: one per partition, added up in a tree. `op.sketch` and `sketch_source` call this.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def sketch(
     columns : sequence of str, optional
         The columns to read. A single name, of a Spark DataFrame or a Ray dataset, is a column of vectors.
     sample_weight : optional
-        One weight a row: a Dask array or series of the same partitions; the name of a column in Spark and Ray.
+        One weight per row: a Dask array or series of the same partitions; the name of a column in Spark and Ray.
     on_bad : {"error", "skip"}
         Rows with a null, NaN or infinity: refuse, or leave out and count in `skipped`.
     n_jobs : int, optional

@@ -1,4 +1,4 @@
-"""Dask arrays, data frames and bags: a sketch a partition, fused with what makes the partition, added up in a tree.
+"""Dask arrays, data frames and bags: a sketch per partition, fused with what makes the partition, added up in a tree.
 
 Results are computed by whatever scheduler is current, a `distributed.Client` included, so that Dask's own progress bars
 and dashboard show the work.

@@ -70,7 +70,7 @@ class DaskPartitions(Partitions):
 
 
 class ArrayPartitions(DaskPartitions):
-    """A Dask array of rows, a block of rows a partition."""
+    """A Dask array of rows, a block of rows per partition."""
 
     names = None
 

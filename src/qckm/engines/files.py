@@ -1,4 +1,4 @@
-"""Rows in files that the workers of a cluster read themselves, by reference: a list of pieces a task.
+"""Rows in files that the workers of a cluster read themselves, by reference: a list of pieces per task.
 
 And the jobs that write a file for every task, to a folder that all workers share: labels, or tables of sketches. A file
 appears whole, and one that is written again, for a worker that was lost, takes the place of the first.

@@ -13,7 +13,7 @@ from qckm.errors import SourceError
 from qckm.kernels.cuda.device import as_device_array, as_floats, cupy
 from qckm.kernels.cuda.row_kernels import count_bits_on_gpu, nearest_on_gpu
 from qckm.models import Model
-from qckm.planning.held_rows import LOOKED_AT_A_ROW
+from qckm.planning.held_rows import LOOKED_AT_PER_ROW
 from qckm.planning.row_sample import RowSample
 from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.rows import OnBad, as_weights, engine_of, raise_not_finite
@@ -69,7 +69,7 @@ class GpuRows(EngineRows):
 
         If none of them is finite, the first is named.
         """
-        count, most = len(self.array), LOOKED_AT_A_ROW * empty.size
+        count, most = len(self.array), LOOKED_AT_PER_ROW * empty.size
         chosen = np.arange(count) if count <= most else np.sort(rng.choice(count, most, replace=False))
         with self.array.device:
             rows = as_floats(self.array[cupy().asarray(chosen)], self._number).get()

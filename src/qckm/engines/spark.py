@@ -1,4 +1,4 @@
-"""Spark DataFrames: Arrow batches in, one binary row a partition out, merged in executors before the driver sees them.
+"""Spark DataFrames: Arrow batches in, a binary row per partition out, merged in executors before the driver sees them.
 
 `qckm.engines.spark_ml` has the estimator and the model of pyspark.ml, `qckm.engines.spark_stream` the sum of a stream.
 """

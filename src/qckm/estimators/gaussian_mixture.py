@@ -70,10 +70,10 @@ class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixtur
     covariances_ : ndarray of shape (K, n, n), (K, n) or (K,)
         By covariance_type, as scikit-learn has them.
     excess_, excess_high_ : float
-        How many nats a row less likely the rows are than in the mixture that EM of all rows would find: expected, and
+        How many nats per row less likely the rows are than in the mixture that EM of all rows would find: expected, and
         an upper limit; infinite where nothing is known.
     converged_ : bool
-        Whether `excess_high_` is at most 0.2 nats a row.
+        Whether `excess_high_` is at most 0.2 nats per row.
     objective_ : float
         What is left of the sketch, squared.
     explained_ : float
@@ -201,7 +201,7 @@ class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixtur
 
     @property
     def excess_(self) -> float:
-        """What is expected to be lost to the best mixture, in nats a row."""
+        """What is expected to be lost to the best mixture, in nats per row."""
         return self._decode().excess
 
     @property

@@ -31,10 +31,10 @@ class CompressiveKMeans(
 ):
     """K-means from a sketch: one pass over the rows, and a few of them to decode it with.
 
-    A pilot of at most 5000 rows (50 a cluster, where that is more) is drawn before the pass, for the scale. A sample of
-    four times as many, those far from the pilot's mean likelier than others, is drawn in the pass, and as many as the
-    pilot has are decoded with after it. `fit` forgets them then, `partial_fit` keeps them in memory for the centroids
-    that are asked for later. Rows are never pickled. `pilot=` says otherwise.
+    A pilot of at most 5000 rows (50 per cluster, where that is more) is drawn before the pass, for the scale. A sample
+    of four times as many, those far from the pilot's mean likelier than others, is drawn in the pass, and as many as
+    the pilot has are decoded with after it. `fit` forgets them then, `partial_fit` keeps them in memory for the
+    centroids that are asked for later. Rows are never pickled. `pilot=` says otherwise.
 
     Parameters
     ----------

@@ -19,8 +19,8 @@ def export_verilog(operator: Operator, path: str | os.PathLike[str], prefix: str
 def render_verilog(operator: Operator, prefix: str = PREFIX) -> str:
     """Return the modules PREFIX_channel and PREFIX_encoder, the same for the same operator.
 
-    The encoder takes the n codes of a row (int16, counted from the origin and clipped), one a clock, and then gives for
-    each frequency its measurements, every n + 1 clocks.
+    The encoder takes the n codes of a row (int16, counted from the origin and clipped), one per clock, and then gives
+    for each frequency its measurements, every n + 1 clocks.
 
     Examples
     --------

@@ -35,7 +35,7 @@ _FEW_FEATURES = 2
 # Multiplications of a task: ten milliseconds or so, often enough for Ctrl-C, seldom enough to cost nothing.
 _TASK_PRODUCTS = 1 << 29
 # Rows of a task at least, and tasks per thread: so that no thread waits long for the last one.
-_LEAST_ROWS, _TASKS_A_THREAD = 1024, 4
+_LEAST_ROWS, _TASKS_PER_THREAD = 1024, 4
 _TASK_BYTES = 1 << 22  # of packed bits
 
 _current: ContextVar[int | None] = ContextVar("qckm_device", default=None)
@@ -135,7 +135,7 @@ class CompiledSketcher:
         if len(rows) > _LEAST_ROWS:
             n_threads = count_threads(n_jobs)
             if n_threads > 1:
-                height = min(height, max(_LEAST_ROWS, len(rows) // (_TASKS_A_THREAD * n_threads)))
+                height = min(height, max(_LEAST_ROWS, len(rows) // (_TASKS_PER_THREAD * n_threads)))
         n_tasks = -(-len(rows) // height)
         if n_tasks <= 1:
             return [work([slice(0, len(rows))])]

@@ -25,7 +25,7 @@ _KINDS = (_INT32, _INT64, _FLOAT, _DOUBLE)
 _UNCOMPRESSED, _SNAPPY = 0, 1
 _CODECS = (_UNCOMPRESSED, _SNAPPY)
 # Parquet says of each column where it lies, of what type and codec it is: never in fewer bytes.
-_LEAST_BYTES_A_COLUMN = 16
+_LEAST_BYTES_PER_COLUMN = 16
 _MOST_GROUPS = 1000
 
 
@@ -73,7 +73,7 @@ def from_parquet(data: bytes) -> Model:
     _require_plain(footer, len(OURS) + units.size, len(data))
     footer.require_modest_pages(io.BytesIO(data), len(data), range(len(footer.rows)), "the model")
     # pyarrow makes a list as long as the file says before it reads the first element.
-    longest = max(1, len(data) // _LEAST_BYTES_A_COLUMN)
+    longest = max(1, len(data) // _LEAST_BYTES_PER_COLUMN)
     limits = {"thrift_string_size_limit": len(data), "thrift_container_size_limit": longest}
     table = pq.ParquetFile(pa.BufferReader(data), **limits).read(use_threads=False)
     kinds = table.schema.types

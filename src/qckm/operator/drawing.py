@@ -18,7 +18,7 @@ from qckm.operator.codes import LEAST_STRUCTURED, MOST_OCTAVES, Codes, Recipe
 from qckm.operator.laws import Law, draw_frequencies, draw_norms, get_law
 from qckm.operator.request import (
     SMALLEST,
-    STEPS_A_SCALE,
+    STEPS_PER_SCALE,
     Drawn,
     OperatorRequest,
     draw_dither,
@@ -37,7 +37,7 @@ _MATRICES = 4
 # Codes of the lowest octave of this size on average are rounded by less than 4 %: still frequencies of their law, and
 # the decoder knows what they were rounded to.
 _LEAST_CODE = 8
-# The highest frequency that fits an int16, in radians a step.
+# The highest frequency that fits an int16, in radians per step.
 _HIGHEST = CODE_LIMIT * (2 * np.pi / TURN)
 
 _NOT_STRUCTURED = (
@@ -129,19 +129,19 @@ def is_faster(n: int, m: int) -> bool:
 
 
 def steps_of(omega: Floats) -> Floats:
-    """Return steps (n,) for frequencies (n, m) of somebody's own, in radians a data unit."""
+    """Return steps (n,) for frequencies (n, m) of somebody's own, in radians per data unit."""
     rms = np.sqrt((omega**2).mean(axis=1))
     rms[rms == 0] = 1.0  # a feature nobody looks at may have any step
-    return power_of_two_below(1 / (rms * STEPS_A_SCALE))
+    return power_of_two_below(1 / (rms * STEPS_PER_SCALE))
 
 
 def code_frequencies(omega: Floats, steps: Floats) -> npt.NDArray[np.int16]:
-    """Return the codes of frequencies (n, m) in radians a data unit."""
+    """Return the codes of frequencies (n, m) in radians per data unit."""
     codes = np.rint(omega * steps[:, np.newaxis] * (TURN / (2 * np.pi)))
     if np.abs(codes).max() > CODE_LIMIT:
         k, j = np.unravel_index(np.abs(codes).argmax(), codes.shape)
         raise OperatorError(
-            f"Frequency {j} does not fit: {omega[k, j]:.4g} radians a unit at a step of {steps[k]:.4g} in feature "
+            f"Frequency {j} does not fit: {omega[k, j]:.4g} radians per unit at a step of {steps[k]:.4g} in feature "
             f"{k} is {abs(codes[k, j]):.0f} in 2**24ths of a turn, and int16 holds {CODE_LIMIT}. "
             f"Use a smaller step for that feature or a larger scale."
         )
@@ -162,7 +162,7 @@ def require_drawable(n: int, m: int) -> None:
 
 
 def _draw_radians(request: OperatorRequest, law: Law, rng: np.random.Generator) -> Floats:
-    """Draw frequencies (n, m) in radians a data unit."""
+    """Draw frequencies (n, m) in radians per data unit."""
     return draw_frequencies(request.n, request.m, request.scale, law, rng) / request.units[:, np.newaxis]
 
 
@@ -230,8 +230,8 @@ def _steps_for_octaves(omega: Floats, request: OperatorRequest) -> Floats:
     largest = _largest(omega, steps, octaves)
     if largest > CODE_LIMIT:
         raise OperatorError(
-            f"The finest of {octaves} octaves does not fit: a frequency of {largest:.0f} in 2**24ths of a turn a step, "
-            f"and int16 holds {CODE_LIMIT}. Use smaller steps or a larger scale."
+            f"The finest of {octaves} octaves does not fit: a frequency of {largest:.0f} in 2**24ths of a turn per "
+            f"step, and int16 holds {CODE_LIMIT}. Use smaller steps or a larger scale."
         )
     lowest = _lowest(omega, steps, octaves)
     seen = (omega != 0).any(axis=1)
@@ -239,7 +239,7 @@ def _steps_for_octaves(omega: Floats, request: OperatorRequest) -> Floats:
     if least < _LEAST_CODE:
         raise OperatorError(
             f"The lowest of {octaves} octaves would be rounded away: its frequencies are {least:.2g} in 2**24ths of a "
-            f"turn a step, and at least {_LEAST_CODE} are needed. Use fewer octaves or larger steps."
+            f"turn per step, and at least {_LEAST_CODE} are needed. Use fewer octaves or larger steps."
         )
     return steps
 

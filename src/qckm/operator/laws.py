@@ -129,7 +129,7 @@ def get_law(law: str | Law) -> Law:
 
 
 def draw_frequencies(n: int, m: int, scale: float, law: str | Law, rng: np.random.Generator) -> Floats:
-    """Draw frequencies Ω: (n, m) in radians a unit, with sqrt(n / E‖ω‖²) = scale.
+    """Draw frequencies Ω: (n, m) in radians per unit, with sqrt(n / E‖ω‖²) = scale.
 
     Examples
     --------

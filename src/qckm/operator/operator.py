@@ -146,7 +146,7 @@ class Operator(Value):
         random_state : None, int, Generator or RandomState
         frequencies : {"auto", "dense", "structured"}, default "auto"
             "dense": independent directions. "structured": orthogonal blocks of Hadamard transforms, of the same law,
-            that take m·log n rather than m·n operations a row. "auto": structured where that is at least twice as
+            that take m·log n rather than m·n operations per row. "auto": structured where that is at least twice as
             fast, from about 256 features on, dense elsewhere.
         feature_names : sequence of str, optional
             The columns, in order: a note that travels with the operator.
@@ -245,7 +245,7 @@ class Operator(Value):
         feature_names: Sequence[str] | None = None,
         octaves: int = 1,
     ) -> Self:
-        """Make an operator of frequencies of your own, (n, m) in radians a data unit, and dither `phases` in radians.
+        """Make an operator of frequencies of your own, (n, m) in radians per data unit, and dither `phases` in radians.
 
         The frequencies are rounded to 2π / (2**24 · step); `op.frequencies` gives back what is measured. Phases are
         drawn uniformly unless given, except that a pair of a pure tone (the exponential signature) needs none: 0.
@@ -332,7 +332,7 @@ class Operator(Value):
 
     @property
     def frequency_codes(self) -> npt.NDArray[np.int16] | StructuredCodes:
-        """The frequencies as integers, (n, m), in 2**24ths of a turn a step; or structured ones."""
+        """The frequencies as integers, (n, m), in 2**24ths of a turn per step; or structured ones."""
         return self.codes.frequency_codes
 
     @property
@@ -386,7 +386,7 @@ class Operator(Value):
 
     @property
     def frequencies(self) -> Floats:
-        """The frequencies that are measured, (n, m), in radians a data unit."""
+        """The frequencies that are measured, (n, m), in radians per data unit."""
         codes = self.frequency_codes
         turns = codes.codes() if isinstance(codes, StructuredCodes) else codes.astype(np.float64)
         return turns * (2 * np.pi / kernel.TURN) / self.steps[:, np.newaxis]

@@ -22,7 +22,7 @@ Dither = Literal["paired", "single"]
 SMALLEST = 1e-150
 # Default resolution: a scale is cut into at least this many steps. A phase then moves by at most about
 # ‖ω‖·scale/2048, and 32767 steps reach 16 to 32 scales either side of the origin.
-STEPS_A_SCALE = 1024
+STEPS_PER_SCALE = 1024
 # Frequencies for each unknown: where there are rows to decode with, where the sketch is all there is (measured:
 # experiments/default_m.py), and how many are enough where these would have more components in all, n·m.
 _WITH_ROWS, _ALONE, _ENOUGH, _MOST_COMPONENTS = 5, 20, 2, 1 << 26
@@ -89,7 +89,7 @@ class OperatorRequest:
         """The steps (n,) that are wanted, or else as fine as the scale asks for."""
         if self.steps is not None:
             return self.steps
-        return as_steps(power_of_two_below(self.scale * self.units / STEPS_A_SCALE), self.n)
+        return as_steps(power_of_two_below(self.scale * self.units / STEPS_PER_SCALE), self.n)
 
     def steps_up_to(self, longest: Floats | float) -> Floats:
         """Return steps (n,) that reach as far as the extent, but are no longer than `longest` unless the usual are.
@@ -160,7 +160,7 @@ def as_count(name: str, value: object) -> int:
 
 
 def per_feature(name: str, values: npt.ArrayLike | None, n: int, default: float) -> Floats:
-    """Return finite numbers (n,), one a feature; a single number is meant for all."""
+    """Return finite numbers (n,), one per feature; a single number is meant for all."""
     if values is None:
         return np.full(n, default)
     try:
@@ -229,7 +229,7 @@ def as_names(names: Sequence[str] | None, n: int) -> tuple[str, ...] | None:
 
 
 def per_frequency(name: str, values: npt.ArrayLike, m: int) -> Floats:
-    """Return finite numbers (m,), one a frequency."""
+    """Return finite numbers (m,), one per frequency."""
     array = np.asarray(values, np.float64)
     if array.shape != (m,) or not np.isfinite(array).all():
         raise OperatorError(f"Expected finite {name} of shape ({m},), got {array.shape}.")

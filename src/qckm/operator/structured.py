@@ -21,7 +21,7 @@ from qckm.kernels.threads import one_thread
 LEAST_SIZE = 128  # of a block
 FINE_TURN = 1 << 32  # one turn, while a structured phase is added up
 # What unequal units are rounded to: a feature's factor is a whole number of 16ths of the largest.
-FACTORS_A_UNIT = 16
+FACTORS_PER_UNIT = 16
 LEAST_FACTOR = 4
 _FEATURES_AT_A_TIME = 64
 # Radii are whole numbers too; the median must be at least this, so that the law's shape is not lost to rounding.
@@ -65,7 +65,7 @@ class StructuredCodes:
             array.setflags(write=write)
 
     def codes(self) -> Floats:
-        """Return the dense matrix (n, m) in 2**24ths of a turn a step, as of int16 codes but finer."""
+        """Return the dense matrix (n, m) in 2**24ths of a turn per step, as of int16 codes but finer."""
         matrix = np.empty(self.shape)
         for features, mixed in _mix(self.signs, self.factors, self.shape[1]):
             np.multiply(mixed, self.radii * (reference.TURN / FINE_TURN), out=matrix[features])
@@ -90,14 +90,14 @@ def choose_factors(ratios: Floats) -> npt.NDArray[np.int32] | None:
     """Return the features' factors for steps in units, (n,); None where these are too far from each other."""
     if (ratios == ratios[0]).all():
         return np.ones(len(ratios), np.int32)
-    factors = np.rint(ratios / ratios.max() * FACTORS_A_UNIT).astype(np.int32)
+    factors = np.rint(ratios / ratios.max() * FACTORS_PER_UNIT).astype(np.int32)
     return None if factors.min() < LEAST_FACTOR else factors
 
 
 def draw_structured(
     m: int, norms: Floats, units: Floats, steps: Floats, rng: np.random.Generator
 ) -> StructuredCodes | None:
-    """Draw frequencies of given norms (m,), in radians a unit; None where integers would be too coarse for them.
+    """Draw frequencies of given norms (m,), in radians per unit; None where integers would be too coarse for them.
 
     Codes count steps, and steps are powers of two. Where they are not in proportion to the units, whole factors make up
     for it, to within a 32nd of the largest.

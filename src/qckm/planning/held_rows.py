@@ -24,7 +24,7 @@ from qckm.sources.source import Position, Source
 # Bytes that are looked at, as float64. Of larger data some rows are: a look at all of them would be a second pass.
 LOOKED_AT = 1 << 26
 # Rows of a larger array that are looked at, for each row of the pilot: repeats among them are counted.
-LOOKED_AT_A_ROW = 16
+LOOKED_AT_PER_ROW = 16
 # Of a larger array one row in so many is looked at, and every row that is further away than a quarter as many mean
 # squares: no row that may be missed is a large part of the SSE.
 _FAR = 4
@@ -82,7 +82,7 @@ class ArrayRows(HeldRows):
 
     def sample(self, empty: RowSample, rng: np.random.Generator) -> RowSample:
         """Sample the rows; of 64 MB and more, some of them. If none is finite, name the first."""
-        X, weights, most = self.rows, self.weights, LOOKED_AT_A_ROW * empty.size
+        X, weights, most = self.rows, self.weights, LOOKED_AT_PER_ROW * empty.size
         if len(X) > max(most, LOOKED_AT // (8 * X.shape[1])):
             places = np.sort(rng.choice(len(X), most, replace=False, shuffle=False))
             X, weights = X[places], None if weights is None else weights[places]
@@ -106,7 +106,7 @@ class ArrayRows(HeldRows):
     def sample_by_leverage(self, empty: RowSample) -> RowSample:
         """Sample rows that are finite, in units of 1."""
         X, weights = self.rows, self.weights
-        every = len(X) // (LOOKED_AT_A_ROW * empty.size)
+        every = len(X) // (LOOKED_AT_PER_ROW * empty.size)
         if every < 2 or len(X) <= LOOKED_AT // (8 * X.shape[1]):
             return empty.added(X, weights)
         bar, blocks = every / (_FAR * empty.factors[0] ** 2), range(0, len(X), _BLOCK)

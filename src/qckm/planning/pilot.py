@@ -1,6 +1,6 @@
 """The pilot, a few thousand rows looked at before the pass: the scale, the origin and the law are chosen by it.
 
-The rule: sketch at frequencies of a radian or somewhat less a cluster's standard deviation, which a k-means of the
+The rule: sketch at frequencies of a radian or somewhat less per standard deviation of a cluster, which a k-means of the
 pilot estimates, or lower ones where clusters are far apart: harmonics see what is near. It is equivariant: data shifted
 and rescaled give the scale and origin shifted and rescaled, up to the rounding below, and a row of weight w counts as w
 equal rows.
@@ -23,8 +23,8 @@ from qckm.kernels.reference import CODE_LIMIT, TURN
 from qckm.operator.drawing import ONE_OF
 from qckm.operator.signatures import Signature
 
-# Rows of a pilot at least, where there are as many, and a cluster: what it is clustered by needs some of each.
-PILOT_ROWS, ROWS_A_CLUSTER = 5000, 50
+# Rows of a pilot at least, where there are as many, and per cluster: what it is clustered by needs some of each.
+PILOT_ROWS, ROWS_PER_CLUSTER = 5000, 50
 # Beyond these, squares overflow or vanish.
 _SMALLEST = 1e-150
 # Fewer frequencies than so many times the unknowns are few; for so many clusters, in so many features, any number is.

@@ -17,7 +17,7 @@ from qckm.operator.drawing import require_drawable
 from qckm.operator.request import Dither, as_count, choose_n_frequencies
 from qckm.planning.column_checks import doubts_of_rows
 from qckm.planning.held_rows import HeldRows, draw_pilot
-from qckm.planning.pilot import PILOT_ROWS, ROWS_A_CLUSTER, Pilot, Settings, choose_law, choose_settings
+from qckm.planning.pilot import PILOT_ROWS, ROWS_PER_CLUSTER, Pilot, Settings, choose_law, choose_settings
 from qckm.planning.row_sample import RowSample
 from qckm.sketch import SketchOperator
 from qckm.sources.rows import engine_of, open_held
@@ -66,7 +66,7 @@ class Plan:
     @property
     def pilot_rows(self) -> int:
         """How many rows the pilot has, where there are as many."""
-        return max(PILOT_ROWS, ROWS_A_CLUSTER * (self.n_clusters or 0))
+        return max(PILOT_ROWS, ROWS_PER_CLUSTER * (self.n_clusters or 0))
 
     @property
     def decoder_seed(self) -> int:

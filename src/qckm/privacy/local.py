@@ -122,7 +122,7 @@ class LocalReporter:
     epsilon : float
         What one report spends. A device that reports twice spends twice.
     n_bits : int, optional
-        How many bits a report; by default as many as serve best.
+        How many bits per report; by default as many as serve best.
     device : int, default 0
         The device's number, which travels with its reports: it is public.
 
@@ -142,7 +142,7 @@ class LocalReporter:
         if not _is_whole(device) or not 0 <= device < 1 << 32:
             raise PrivacyError(f"Expected the device to be a whole number from 0 to 2³² − 1, got {device!r}.")
         if n_bits is not None and (not _is_whole(n_bits) or not 1 <= n_bits <= MOST_BITS):
-            raise PrivacyError(f"Expected 1 to {MOST_BITS} bits a report, got {n_bits!r}.")
+            raise PrivacyError(f"Expected 1 to {MOST_BITS} bits per report, got {n_bits!r}.")
         self.operator, self.epsilon, self.device = operator, float(epsilon), int(device)
         self.n_bits = choose_bits(self.epsilon) if n_bits is None else int(n_bits)
         self.kept = keep_chance(self.epsilon, self.n_bits)
@@ -154,7 +154,7 @@ class LocalReporter:
         A device must report whatever its row holds, since its silence would tell of the row. For a row with a value
         that is not finite it therefore reports bits that mean nothing, each 0 or 1 with the same chance.
 
-        `random` is 8 bytes a bit, from the operating system by default; whoever knows them knows the bits.
+        `random` is 8 bytes per bit, from the operating system by default; whoever knows them knows the bits.
         """
         entropy = os.urandom(8 * self.n_bits) if random is None else random
         if len(entropy) != 8 * self.n_bits:

@@ -187,7 +187,7 @@ class _Reports:
 
 
 class _Seen:
-    """A table of numbers of 64 bits and a digest of each: 16 bytes a place, of which up to three in four are taken."""
+    """A table of numbers of 64 bits and a digest of each: 16 bytes per place, up to three in four of them taken."""
 
     def __init__(self) -> None:
         self._size = 0

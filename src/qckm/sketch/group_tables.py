@@ -1,4 +1,4 @@
-"""Tables of sketches: a row a group, its keys and its sums in columns, as Parquet. Rows of one key add up.
+"""Tables of sketches: a row per group, its keys and its sums in columns, as Parquet. Rows of one key add up.
 
 The operator is in the file once. Columns beside the keys: `rows`, `saturated`, `skipped`, and lists of numbers, `sums`
 (M), `lower` and `upper` (n), `codes` and `squares` (2n) and `products` (n(n − 1), of at most 64 columns).

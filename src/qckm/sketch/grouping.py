@@ -1,4 +1,4 @@
-"""One sketch a group: GROUP BY whose aggregate is a sketch. In one pass, whatever the order of the rows."""
+"""One sketch per group: GROUP BY whose aggregate is a sketch. In one pass, whatever the order of the rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from qckm.sources.source import BATCH_BYTES, Batch, Position
 from qckm.sources.table import Selection, reading, resolve
 
 # Rows of a group that are summed together, as far as so many bytes may be held.
-_ROWS_A_GROUP, _MOST_BYTES, _BLOCK_ROWS = 128, 1 << 29, 1 << 16
+_ROWS_PER_GROUP, _MOST_BYTES, _BLOCK_ROWS = 128, 1 << 29, 1 << 16
 # Combinations of values of keys that a table of numbers is made for: 256 MB of it for a moment.
 _DENSE = 1 << 26
 
@@ -124,7 +124,7 @@ class GroupedSketches(Mapping[Any, Sketch]):
                 numbers, rows = numbers[good], rows[good]
             for start in range(0, len(rows), _BLOCK_ROWS):
                 some = slice(start, start + _BLOCK_ROWS)
-                if not window.takes(rows[some], _ROWS_A_GROUP * len(self.keys_of_groups)):
+                if not window.takes(rows[some], _ROWS_PER_GROUP * len(self.keys_of_groups)):
                     self._add(*window.emptied(), n_jobs)
                 window.put(numbers[some], rows[some])
 
@@ -250,7 +250,7 @@ class GroupKeys:
         return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
 
     def table(self) -> pa.Table:
-        """Return the keys, a row a group."""
+        """Return the keys, a row per group."""
         return pa.table(
             {
                 name: self._values[name].take(pa.array(self._groups[:, place]))

@@ -120,7 +120,7 @@ class Ledger:
         if not self.spent or not all(each.rho for each in self.spent) or not all(_LEAST <= a <= _MOST for a in amounts):
             raise SketchError(f"Expected a ledger of some spending, in numbers from {_LEAST:g} to {_MOST:g}.")
         if not (self.delta < 1 and isinstance(self.rows_per_person, int) and self.rows_per_person > 0):
-            raise SketchError("Expected a ledger with a δ < 1 and one row a person or more.")
+            raise SketchError("Expected a ledger with a δ < 1 and one row per person or more.")
         if not set(self.mechanisms) <= set(MECHANISMS) or self.neighbours not in NEIGHBOURS:
             raise SketchError(f"Expected a mechanism among {MECHANISMS} and neighbours among {NEIGHBOURS}.")
         names = (*self.releases, *self.before)

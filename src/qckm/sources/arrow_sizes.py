@@ -198,7 +198,7 @@ class Messages(io.RawIOBase):
 # are plain numbers and not compressed. Others are read with their batch.
 
 # Bits of a column's nulls are read in whole bytes.
-_ROWS_A_BYTE = 8
+_ROWS_PER_BYTE = 8
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ def read_slices(
     columns: Sequence[Column], n_rows: int, height: int, read: Callable[[int, int], bytes]
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a batch, about `height` at a time; `read(offset, size)` gives bytes of its body."""
-    height = max(_ROWS_A_BYTE, height - height % _ROWS_A_BYTE)
+    height = max(_ROWS_PER_BYTE, height - height % _ROWS_PER_BYTE)
     left = [column.n_nulls for column in columns]
     for start in range(0, n_rows, height):
         rows = min(height, n_rows - start)
@@ -255,12 +255,12 @@ def _slice(column: Column, start: int, rows: int, read: Callable[[int, int], byt
     numbers = pa.py_buffer(read(column.numbers[0] + start * width, rows * width))
     nulls = None
     if column.n_nulls:  # without any, whatever bits there are mean nothing, as to pyarrow
-        nulls = pa.py_buffer(read(column.nulls[0] + start // _ROWS_A_BYTE, -(-rows // _ROWS_A_BYTE)))
+        nulls = pa.py_buffer(read(column.nulls[0] + start // _ROWS_PER_BYTE, -(-rows // _ROWS_PER_BYTE)))
     return pa.Array.from_buffers(column.kind, rows, [nulls, numbers])
 
 
 def _fits(column: Column, rows: int) -> bool:
-    enough = column.n_nulls == 0 or (column.n_nulls > 0 and column.nulls[1] >= -(-rows // _ROWS_A_BYTE))
+    enough = column.n_nulls == 0 or (column.n_nulls > 0 and column.nulls[1] >= -(-rows // _ROWS_PER_BYTE))
     return (
         enough and column.numbers[1] >= rows * (column.kind.bit_width // 8) and min(*column.nulls, *column.numbers) >= 0
     )

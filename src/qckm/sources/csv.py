@@ -25,7 +25,7 @@ from qckm.sources.text_table import BOM, TextTable, number_expected, rows_of_num
 
 _BLOCK = 1 << 23
 # pyarrow parses such pieces of a block in parallel; a record must fit into one.
-_PIECE, _BYTES_A_CELL = 1 << 20, 64
+_PIECE, _BYTES_PER_CELL = 1 << 20, 64
 # More columns than these are parsed here, cell by cell: pyarrow takes 10 kB for each, however few rows there are.
 _MANY_COLUMNS = 1 << 15
 
@@ -161,7 +161,7 @@ class CsvTable(TextTable):
         if text.startswith(BOM):
             text = b"\n" + text  # pyarrow would remove it from the first cell, but this is not where the file begins
         # In one piece pyarrow looks for no line end to cut at, which it would find in cells in quotes, too.
-        piece = len(text) + 1 if block.breaks or on_wrong else max(_PIECE, _BYTES_A_CELL * len(self._names))
+        piece = len(text) + 1 if block.breaks or on_wrong else max(_PIECE, _BYTES_PER_CELL * len(self._names))
         return pacsv.read_csv(
             pa.BufferReader(text),
             pacsv.ReadOptions(column_names=self._names, block_size=piece, use_threads=on_wrong is None),

@@ -9,7 +9,7 @@ const ITERATIONS = 150;
 const RESTARTS = 20;
 const TURN = 2 ** 24;
 
-/** The frequencies in radians a unit of the plane, and the dither in radians. */
+/** The frequencies in radians per unit of the plane, and the dither in radians. */
 const WAVES = ENCODER.dither.map((dither, j) => ({
   x: (ENCODER.frequencies[j][0] * 2 * Math.PI) / TURN / ENCODER.step,
   y: (ENCODER.frequencies[j][1] * 2 * Math.PI) / TURN / ENCODER.step,

@@ -5,7 +5,7 @@ const [BLUE, ORANGE, SHOWN] = [0, 1, 2];
 const NAMES = { blue: "the blue sketch", orange: "the orange sketch", merge: "blue + orange", forget: "(blue + orange) − blue" };
 const MOST_DOTS = 6000; // drawn; all rows are sketched
 const LARGEST_FILE = 50e6;
-const ROWS_A_DAB = 8;
+const ROWS_PER_DAB = 8;
 const LIGHT = 0.02; // of the rows: clouds narrower than a cell of the decoder leave ripples of up to 1 %
 
 const find = (id) => document.getElementById(id);
@@ -36,7 +36,7 @@ function addRows(colour, flat) {
 }
 
 /** Add a few rows around a place; those beyond the plane are left out. */
-function dab(x, y, colour = Number(chosen("colour")), count = ROWS_A_DAB, width = Number(find("brush").value)) {
+function dab(x, y, colour = Number(chosen("colour")), count = ROWS_PER_DAB, width = Number(find("brush").value)) {
   const flat = [];
   while (count-- > 0) {
     const row = [x + width * gaussian(), y + width * gaussian()];
@@ -228,7 +228,7 @@ function listen() {
       show();
     } else if (event.key === " " || event.key === "Enter") {
       brush.shown = true;
-      draw(brush.x, brush.y, 5 * ROWS_A_DAB);
+      draw(brush.x, brush.y, 5 * ROWS_PER_DAB);
     } else return;
     event.preventDefault();
   });

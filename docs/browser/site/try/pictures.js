@@ -1,7 +1,7 @@
 // What the page draws on its canvases. Colours come from the style sheet, so that they fit light and dark.
 "use strict";
 
-const CELLS_A_LINE = 40;
+const CELLS_PER_LINE = 40;
 
 const theme = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
@@ -18,10 +18,10 @@ const down = (canvas, y) => ((1 - y) / 2) * canvas.height;
 /** Draw cells of a canvas, forty a line; `colour` says what colour each value has. */
 function drawCells(canvas, values, colour) {
   const context = canvas.getContext("2d");
-  const side = canvas.width / CELLS_A_LINE;
+  const side = canvas.width / CELLS_PER_LINE;
   context.clearRect(0, 0, canvas.width, canvas.height);
   values.forEach((value, place) => {
-    const [x, y] = [(place % CELLS_A_LINE) * side, Math.floor(place / CELLS_A_LINE) * side];
+    const [x, y] = [(place % CELLS_PER_LINE) * side, Math.floor(place / CELLS_PER_LINE) * side];
     context.fillStyle = colour(value);
     context.fillRect(x + 0.5, y + 0.5, side - 1, side - 1);
   });

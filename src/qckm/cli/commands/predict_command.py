@@ -141,7 +141,7 @@ def _label_here(task: LabelTask, target: str, console: Console) -> Int64s:
 
 
 def _label_on_cluster(task: LabelTask, engine: str, folder: str, console: Console) -> Int64s:
-    """Have workers write the labels, a file a task, to a folder; return how many rows have each label, and none."""
+    """Have workers write the labels, a file per task, to a folder; return how many rows have each label, and none."""
     from qckm.engines.files import LabelJob
 
     with new_folder(folder), cluster_for(task.data, engine, console) as cluster:

@@ -72,7 +72,7 @@ class Shape:
 
 
 def choose_shape(job: Job, m: int, shared_memory: int) -> Shape | None:
-    """Choose the shape that takes the fewest instructions a row, of those that fit; None where none does."""
+    """Choose the shape that takes the fewest instructions per row, of those that fit; None where none does."""
     n_steps, width = steps_for(job.n_slots)
     found: list[tuple[float, int, Shape]] = []
     for warps in (4, 8):

@@ -1,4 +1,4 @@
-// Gives rows of codes to an encoder and writes down what it measures, frequency by frequency: two digits each, a line a row.
+// Gives rows of codes to an encoder and writes down what it measures, frequency by frequency: two digits each, a line per row.
 `timescale 1ns / 1ns
 module bench;
     parameter ROWS = 1, FEATURES = 1, FREQUENCIES = 1;
