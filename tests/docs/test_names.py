@@ -1,5 +1,6 @@
 """What pages name is there: commands with their flags, names of the package, files without a folder."""
 
+import ast
 import importlib
 import re
 import shlex
@@ -93,6 +94,21 @@ def test_names_that_a_page_has_can_be_imported(page):
     assert not [
         name for name in re.findall(r"(?<![\w./-])qckm(?:\.[A-Za-z_]\w*)+", page.read_text()) if not is_there(name)
     ]
+
+
+def test_the_decoder_has_the_functions_that_its_description_calls():
+    text = (ROOT / "docs" / "how-it-works.md").read_text()
+    steps = "\n".join(line.split("#")[0] for line in INDENTED.findall(text[text.index("### Least regret") :]))
+    called = {name for pair in re.findall(r"(\w+)\(|\.([a-z_]\w*)", steps) for name in pair if name} - {"exp"}
+    assert "fit_at_best_scale" in called
+    assert called <= defined(ROOT / "src" / "qckm")
+
+
+def defined(folder):
+    """Return the names of all functions, classes and fields in the modules of a folder."""
+    nodes = [node for path in folder.rglob("*.py") for node in ast.walk(ast.parse(path.read_text()))]
+    fields = {node.target.id for node in nodes if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
+    return fields | {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
 
 
 def is_there(name):
