@@ -1,6 +1,7 @@
 """The architecture, as imports: each module may know the layers below it, and nobody above."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -75,6 +76,12 @@ def test_every_package_has_a_layer_and_says_what_it_is_for():
     for folder in filter(Path.is_dir, PACKAGE.iterdir()):
         if folder.name != "__pycache__":
             assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text())), folder.name
+
+
+def test_every_package_has_a_line_on_the_page_that_introduces_them():
+    page = (Path(__file__).parents[1] / "docs" / "how-it-works.md").read_text()
+    introduced = set(re.findall(r"`(\w+)(?:/|\.py)`", "".join(re.findall(r"^\| (`[^|]+) \|", page, re.MULTILINE))))
+    assert set(LAYERS) - {"__main__"} <= introduced
 
 
 def test_every_package_has_a_folder_of_tests():
