@@ -100,7 +100,7 @@ class Moments:
         Of the form of one centred row: the trace of T, form times covariance.
     of_pairs, of_triples : float
         Of the products of two different rows, squared, and of three, around: the traces of T² and T³.
-    spread : float
+    variance : float
         Variance of the form of one row.
     error : float
         Variance of the estimate of the mean.
@@ -109,7 +109,7 @@ class Moments:
     mean: float
     of_pairs: float
     of_triples: float
-    spread: float
+    variance: float
     error: float
 
     @classmethod
@@ -144,7 +144,7 @@ class Moments:
             return 1.0 if form <= 0 else 0.0
         factor = 1 / a + 1 / b
         few = (1 / a**3 + 1 / b**3) / factor**2
-        variance = 2 * self.of_pairs + few * max(self.spread - 2 * self.of_pairs, 0.0) + self.error
+        variance = 2 * self.of_pairs + few * max(self.variance - 2 * self.of_pairs, 0.0) + self.error
         # T³ has a trace of (tr T²)^1.5 at most, that of one direction, where chi-square has one degree of freedom.
         third = 8 * min(max(self.of_triples, 1e-12 * self.of_pairs**1.5), self.of_pairs**1.5)
         freedom = 8 * variance**3 / third**2

@@ -75,12 +75,12 @@ class Witness:
         residual = np.zeros(model.waves.z.shape)
         halves = 2 if model.paired else 1
         residual[:halves, : model.n_frequencies] = weighed.reshape(halves, -1)
-        width = self.spread / model.spread
+        spread = self.spread / model.spread
         near = model.to_points(self.centers[rng.integers(len(self.centers), size=_STARTS // 3)])
-        near = near + 2 * width * rng.standard_normal(near.shape)
+        near = near + 2 * spread * rng.standard_normal(near.shape)
         box = rng.uniform(problem.lower, problem.upper, size=(_STARTS // 3, near.shape[1]))
         starts = np.clip(np.concatenate([near, box, search.draw_starts(_STARTS // 3)]), problem.lower, problem.upper)
-        return model.to_centers(search.climb(residual, starts, width**2)[:_PEAKS])
+        return model.to_centers(search.climb(residual, starts, spread**2)[:_PEAKS])
 
     def _gain(self, place: Floats, weighed: Floats, whitening: Whitening) -> float:
         """Return how much of the difference rows at a place explain: places where little varies must explain more."""
