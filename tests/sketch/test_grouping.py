@@ -60,6 +60,7 @@ def test_each_group_has_the_sketch_of_its_rows(op, table, kind):
 def test_keys_of_several_columns_are_tuples(op, table):
     found = qckm.sketch_by(op, table, by=["device", "day"])
     assert in_bytes(found) == by_hand(op, table, "device", "day")
+    assert repr(found) == f"GroupedSketches(groups=6, by=('device', 'day'), operator={op!r})"
     assert len(found) == 6
 
 

@@ -23,6 +23,12 @@ def test_a_sketch_knows_what_it_has_seen(op):
     assert sketch.operator is op
 
 
+def test_a_sketch_is_shown_in_a_line_whatever_its_size(op):
+    shown = f"Sketch(count=2, saturated=0, operator={op!r})"
+    assert repr(op.sketch([[0.0, -1.0], [2.0, 3.0]])) == shown
+    assert "\n" not in shown
+
+
 def test_sum_works(op, rng):
     parts = [rng.normal(size=(4, 2)) for _ in range(5)]
     assert sum(op.sketch(part) for part in parts) == op.sketch(np.concatenate(parts))

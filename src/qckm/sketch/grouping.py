@@ -145,6 +145,9 @@ class GroupedSketches(Mapping[Any, Sketch]):
         if bad is not None:  # it was looked for before
             raise RowsError("Expected finite rows.")
 
+    def __repr__(self) -> str:
+        return f"GroupedSketches(groups={len(self)}, by={self.keys_of_groups.names!r}, operator={self.operator!r})"
+
     def __len__(self) -> int:
         return len(self.keys_of_groups)
 

@@ -46,7 +46,7 @@ def register_planner(planner: Callable[..., SketchOperator]) -> None:
     _planners[:] = [planner]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)  # as sums have them
 class Sketch(Sums):
     """The sum of the contributions of some rows, with what has to be known of them. Immutable; made by an operator.
 
