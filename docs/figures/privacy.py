@@ -1,4 +1,4 @@
-"""The table of docs/guide/privacy.md, from experiments/results/privacy.csv: every point that was measured, as it is."""
+"""The tables of docs/guide/privacy.md, from experiments/results/: every point that was measured, as it is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import statistics
 from figures.markers import ROOT
 from figures.results import Row, column, mean, read_csv, table, where
 
-PATH = "experiments/results/privacy.csv"
+PATH, ORDINARY = (f"experiments/results/{name}.csv" for name in ("privacy", "privacy_ordinary"))
 KINDS = {
     "scale": "public scale",
     "ranges": "public ranges",
@@ -88,22 +88,27 @@ def guide() -> str:
 
 def ordinary() -> str:
     """Return the same noisy sums decoded as private ones and as ordinary ones, point by point."""
-    rows = read_csv("experiments/results/privacy_ordinary.csv")
-    budgets = sorted({float(row["epsilon"]) for row in rows})
+    rows = read_csv(ORDINARY)
+    points = dict.fromkeys((row["set"], row["epsilon"]) for row in rows)
     lines = []
-    for name in dict.fromkeys(row["set"] for row in rows):
-        own = where(rows, set=name)
-        lines.append([name.replace("_", " ").replace("accelerometer", "").strip()])
-        for budget in budgets:
-            point = [row for row in own if float(row["epsilon"]) == budget]
-            both = [[row for row in point if row["decoded as"] == how] for how in ("private", "ordinary")]
-            lines[-1].append(" / ".join(map(_mean_and_flags, both)) if all(both) else "not run")
-    return table(["data", *(f"ε = {budget:g}: private / ordinary" for budget in budgets)], lines)
+    for name, budget in sorted(points, key=lambda point: (point[0], float(point[1]))):
+        both = [where(rows, set=name, epsilon=budget, **{"decoded as": how}) for how in ("private", "ordinary")]
+        private, plain = ({row["seed"]: float(row["sse_ratio"]) for row in some} for some in both)
+        more = [private[seed] - plain[seed] for seed in private]
+        error = statistics.stdev(more) / len(more) ** 0.5
+        means = [f"{mean(list(ratios.values())):.3f}" for ratios in (private, plain)]
+        unsure = " / ".join(str(sum(row["converged"] != "True" for row in some)) for some in both)
+        difference = "the same" if not any(more) else f"{mean(more):+.4f} ± {error:.4f}"
+        title = name.replace("_", " ").replace("accelerometer", "").strip()
+        lines.append([title, budget, str(len(more)), *means, difference, unsure])
+    return table(["data", "ε", "runs", "private", "ordinary", "difference", "flagged: private / ordinary"], lines)
 
 
-def _mean_and_flags(rows: list[Row]) -> str:
-    flagged = sum(row["converged"] != "True" for row in rows)
-    return f"{mean(column(rows, 'sse_ratio')):.3f} ({flagged} of {len(rows)} flagged)"
+def ordinary_flagged(least: str, most: str) -> str:
+    """Return how many of the private decodes within these ratios the verdict flags: "4 of 4"."""
+    own = where(read_csv(ORDINARY), **{"decoded as": "private"})
+    some = [row for row in own if float(least) <= float(row["sse_ratio"]) < float(most)]
+    return f"{sum(row['converged'] != 'True' for row in some)} of {len(some)}"
 
 
 def shops() -> str:

@@ -237,8 +237,11 @@ def test_4_what_gaussians_do_not_explain_is_searched_as_in_an_ordinary_sketch(ro
     inner = scales.search_in_noise
     monkeypatch.setattr(scales, "search_in_noise", lambda *some: begun.append(some) or inner(*some))
     op = qckm.SketchOperator.draw(2, 100, 2.2, "balanced-radius", random_state=1000)
-    qckm.decode(noisy(op, rows(np.random.default_rng(1000)), 10.0, 1000), 3, random_state=0)
+    sketch = noisy(op, rows(np.random.default_rng(1000)), 0.1, 1000)
+    found = qckm.decode(sketch, 3, random_state=0)
     assert bool(begun) is (limited_by == "noise")
+    if limited_by == "shape":
+        assert np.array_equal(found.centers, qckm.decode(replace(sketch, ledger=None), 3, random_state=0).centers)
 
 
 @pytest.mark.filterwarnings("ignore::qckm.errors.PoorFitWarning", "ignore::qckm.errors.RemarkWarning")

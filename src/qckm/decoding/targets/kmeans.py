@@ -154,8 +154,11 @@ def decode_by_least_regret(task: Task) -> Clustering:
     gaussians = fitted.attempt.own_widths.points
     starts = [fitted.model.to_centers(gaussians)] if len(gaussians) == task.n_clusters else []
     starts += [start for start in (task.start,) if start is not None]
-    clouds = clouds_of(task, fitted, for_clouds)
-    limited = task.sketch.private and fitted.attempt.explained  # by noise; else by what Gaussians do not explain
+    # Noise limits where K Gaussians explain the sketch. Elsewhere clouds go as far as those of an ordinary sketch: one
+    # that stops where noise might explain the rest stays near a density that does not.
+    limited = task.sketch.private and fitted.attempt.explained
+    plain = task if limited else replace(task, sketch=replace(task.sketch, ledger=None))
+    clouds = clouds_of(plain, fitted, for_clouds)
     by_noise = redrawn_regret(task, fitted, clouds[0], for_fit) if limited else 0.0
     found = decide(task, clouds, starts, for_clouds, by_noise)
     return replace(found, octave=fitted.octave, n_iter=fitted.n_evaluations)
