@@ -127,6 +127,17 @@ def is_there(name):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_modules_that_a_page_runs_are_there(page):
+    """Of benchmarks and of drift's experiments a part is named by a word."""
+    run = r"python -m ((?:benchmarks|drift) [a-z]\w+|(?:benchmarks|decoder|drift|paper)(?:\.\w+)?)"
+    modules = [re.sub("[ .]", "/", name) for name in re.findall(run, page.read_text())]
+    ways = [
+        f"{folder}{name}{end}" for folder in ("", "experiments/") for end in (".py", "/__main__.py") for name in modules
+    ]
+    assert len({*ways} & {*TRACKED}) == len({*modules})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_files_that_a_page_names_without_a_folder_are_there(page):
     there = {Path(path).name for path in TRACKED} | NOT_OURS
     assert set(re.findall(r"`([\w-]+\.(?:py|c|h|cu|sh|css|js))`", page.read_text())) <= there

@@ -61,7 +61,7 @@ NOT_OURS = re.compile(r"avr/\w+\.h|.*\bNAME\.csv|models/as_yaml\.py|sources/orc\
 
 @pytest.mark.parametrize("kind", [".md", ".py", ".c", ".h", ".cu"])
 def test_files_that_are_named_are_there(kind):
-    """In pages all that is in backticks; in the package all that has a folder."""
+    """In pages all that is in backticks, of commands the scripts; in the package all that has a folder."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
     if not listed:
         pytest.skip("no checkout of git")
@@ -71,7 +71,10 @@ def test_files_that_are_named_are_there(kind):
             continue
         text = (ROOT / path).read_text()
         if kind == ".md":
-            text = "\n".join(word for word in re.findall(r"`([^`\n]+)`", text) if " " not in word and "/" in word)
+            quoted = [words.split() for words in re.findall(r"`([^`\n]+)`", text)]
+            text = "\n".join(
+                word for words in quoted for word in words if len(words) == 1 or word.endswith((".py", ".sh"))
+            )
         named = {name for name in NAMED.findall(text) if "/" in name and not NOT_OURS.fullmatch(name)}
         missing += [f"{path}: {name}" for name in sorted(named - there)]
     assert not missing
