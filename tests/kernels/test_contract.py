@@ -11,8 +11,9 @@ import pytest
 import qckm
 from qckm.clustering import centroids
 from qckm.decoding.model import c_loops
-from qckm.kernels import algebra, library, matrices
+from qckm.kernels import algebra, library, matrices, sketcher
 from qckm.kernels.library import REFUSED, RowsAt, Totals
+from qckm.operator import codes
 from qckm.planning import row_sample
 
 # Of the sources: a wheel has no headers of the core.
@@ -72,6 +73,21 @@ def test_every_structure_is_the_one_of_the_header():
     assert set(ours) == set(theirs)
     for name, kind in ours.items():
         assert list(kind._fields_) == theirs[name], name
+
+
+def test_what_has_a_name_in_the_headers_has_the_same_number_in_python():
+    named = {}
+    for body in re.findall(r"enum \{(.*?)\}", declared()):
+        value = -1
+        for name, given in re.findall(r"QCKM_(\w+)(?: = (-?\d+))?", body):
+            named[name] = value = int(given) if given else value + 1
+    kinds = {"f": "FLOAT", "i": "INT", "u": "UINT"}
+    ours = {f"{kinds[kind[0]]}{8 * int(kind[1:])}": number for kind, number in library.NUMBERS.items()}
+    ours |= {name: getattr(library, name) for name in ("DONE", "NO_MEMORY", "REFUSED")}
+    ours |= {name: getattr(sketcher, f"_{name}") for name in ("BITS", "COSINES", "TABLE")}
+    ours |= {name: getattr(algebra, f"_{name}") for name in ("EXP", "LOG", "SINE", "COSINE")}
+    assert ours == named
+    assert f"QCKM_MOST_OCTAVES = {codes.MOST_OCTAVES}\n" in HEADERS[0].with_name("kernel.h").read_text()
 
 
 @needs_core
