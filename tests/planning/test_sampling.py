@@ -11,6 +11,7 @@ from qckm.errors import RowsError
 from qckm.planning import held_rows
 from qckm.planning.held_rows import ArrayRows, draw_pilot
 from qckm.planning.plan import Plan, draw_operator
+from qckm.sketch import sections
 from qckm.sources.opening import open_source
 from qckm.sources.source import Position
 
@@ -102,7 +103,7 @@ def test_a_small_file_is_read_once_for_pilot_and_sketch(tmp_path, monkeypatch, n
     ids=["k-means", "mixture", "command line"],
 )
 def test_a_fit_reads_a_small_parquet_file_once(tmp_path, monkeypatch, fit):
-    """For the pilot, the sketch and the sample together: no row group is decoded twice."""
+    """For the pilot, the sketch and the sample together: no row group is decoded twice, and no sketch is written."""
     rng = np.random.default_rng(0)
     rows = 9 * rng.integers(0, 3, (3000, 1)) + rng.normal(size=(3000, 2))
     pq.write_table(pa.table({"a": rows[:, 0], "b": rows[:, 1]}), tmp_path / "t.parquet", row_group_size=500)
@@ -113,6 +114,7 @@ def test_a_fit_reads_a_small_parquet_file_once(tmp_path, monkeypatch, fit):
         return read(self, *args, **kwargs)
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", counted)
+    monkeypatch.setattr(sections, "_written", lambda *_: pytest.fail("a sketch was written"))
     fit(tmp_path / "t.parquet")
     assert decoded == list(range(6))
 
