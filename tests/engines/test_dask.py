@@ -148,6 +148,15 @@ def test_predict_transform_and_score_are_those_of_numpy(dask_client, rows, frame
     assert km.score(table) == pytest.approx(km.score(frame), rel=1e-12)
 
 
+@pytest.mark.parametrize("kind", [qckm.CompressiveKMeans, qckm.CompressiveGaussianMixture])
+def test_fit_predict_labels_the_columns_that_were_chosen(dask_client, rows, kind):
+    held, how = da.from_array(rows, chunks=(400, 3)), {"n_frequencies": 200, "random_state": 0}
+    if kind is qckm.CompressiveKMeans:
+        how["compute_labels"] = False
+    found = kind(2, **how).fit_predict(held, columns=[2, 0])
+    np.testing.assert_array_equal(found, kind(2, **how).fit(rows[:, [2, 0]]).predict(rows[:, [2, 0]]))
+
+
 def test_partial_fit_adds_a_collection(dask_client, rows):
     km = qckm.CompressiveKMeans(3, init="pilot", random_state=0).partial_fit(da.from_array(rows, chunks=(600, 3)))
     km.partial_fit(da.from_array(rows[:100], chunks=(60, 3)))

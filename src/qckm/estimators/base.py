@@ -283,7 +283,7 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
     def _labels_of_fitted(self, X: object, columns: Columns, model: Model) -> npt.NDArray[np.int32]:
         """Return what a model says each row is of that was just fitted: −1 where it was left out."""
         if engine_of(X):
-            there: npt.NDArray[np.int32] = self._held_by_engine(X).nearest(model)
+            there: npt.NDArray[np.int32] = self._held_by_engine(X, columns=columns).nearest(model)
             return there
         rows = validate_rows(self, X if is_read_in_batches(X) else with_columns(X, columns, None), reset=False)
         good = np.isfinite(rows).all(axis=1) if self.sketch_.skipped else slice(None)
@@ -291,9 +291,9 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
         labels[good] = model.predict(rows[good])
         return labels
 
-    def _held_by_engine(self, X: object, sample_weight: object = None) -> Any:
+    def _held_by_engine(self, X: object, sample_weight: object = None, columns: Columns = None) -> Any:
         """Open rows that an engine holds, if their columns are those of the fit."""
-        held = open_held(X, None, self.operator_.feature_names, sample_weight)
+        held = open_held(X, columns, self.operator_.feature_names, sample_weight)
         held.require_columns(self.operator_)
         return held
 
