@@ -53,6 +53,7 @@ def test_a_biased_sample_represents_all_rows(signature):
     assert (left < 0.15 * off.max()).all()
     assert found.weights[:1500].sum() / len(X) == pytest.approx(0.5, abs=0.05)  # a sharp edge; 0.75 before
     assert found.effective_size < 2000
+    assert repr(found).startswith("Calibration(2000 rows, as certain as ")
 
 
 def test_all_rows_keep_their_weights():

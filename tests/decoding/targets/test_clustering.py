@@ -76,6 +76,8 @@ def test_a_notebook_shows_counts_columns_and_the_verdict():
     assert "<th>weights</th><td>75.0%, 25.0%</td>" in shown
     assert "<th>verdict</th><td>reliable: SSE expected within 2 % of the best, hardly above 6 %</td>" in shown
     assert "remarks" not in shown
+    words = "reliable: SSE expected within 2 % of the best, hardly above 6 %"
+    assert repr(found) == f"Clustering(2 clusters of 1 column, verdict {words})"
     doubtful = replace(
         found, converged=False, excess=None, remarks=("Look.", "Twice."), feature_names=None
     )._repr_html_()

@@ -37,6 +37,7 @@ def test_the_true_number_is_chosen(true, signature):
     assert (np.diff(found.variance_explained) > 0).all()
     assert found.agreement >= 0.8
     assert found.doubt == ""
+    assert repr(found) == f"ClusterCount(n_clusters={true}, of 1 to {true + 2} tried, clear)"
 
 
 @pytest.mark.parametrize("shape", ["uniform", "exponential", "gaussian", "t"])

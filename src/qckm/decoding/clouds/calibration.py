@@ -26,7 +26,7 @@ from qckm.sketch import Sketch, SketchOperator
 from qckm.sources.rows import as_rows, as_weights, require_finite, require_names
 
 # ρ: how much a total may be missed, against how much weights may move. A total's share of the variance below this is
-# left alone. Hardly matters (python -m decoder constants).
+# left alone. Hardly matters (python -m decoder.constants).
 RIDGE = 0.1
 # By so much the ridge of a private sketch is lowered at a time.
 _LOWERED = 4.0
@@ -64,6 +64,10 @@ class Calibration:
     def matched(self) -> bool:
         """Whether the sample reproduces the sketch at least as well as rows drawn at random would."""
         return self.residual <= self.expected
+
+    def __repr__(self) -> str:
+        matched = "matched" if self.matched else "not matched"
+        return f"Calibration({len(self.weights)} rows, as certain as {self.effective_size:.0f}, sketch {matched})"
 
 
 def calibrate(sketch: Sketch, rows: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Calibration:

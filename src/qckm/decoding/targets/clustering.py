@@ -118,16 +118,25 @@ class Clustering:
         """Write the centroids as a model, in the format of the name's ending: .json, .csv, .parquet or .npz."""
         self.to_model().save(path)
 
+    @property
+    def _verdict(self) -> str:
+        word = {True: "reliable", False: "doubtful", None: "none"}[self.converged]
+        if self.excess is None or self.excess_high is None:
+            return word
+        return f"{word}: {excess_in_words(self.excess, self.excess_high)}"
+
+    def __repr__(self) -> str:
+        K, n = self.centers.shape
+        return f"Clustering({K} clusters of {n} column{'s' * (n != 1)}, verdict {self._verdict})"
+
     def _repr_html_(self) -> str:
         """Return what a notebook shows: how many clusters of which columns, their weights, and the verdict."""
         facts: dict[str, object] = {
             "clusters": len(self.weights),
             "columns": self.feature_names or self.centers.shape[1],
             "weights": [f"{weight:.1%}" for weight in self.weights],
-            "verdict": {True: "reliable", False: "doubtful", None: "none"}[self.converged],
+            "verdict": self._verdict,
         }
-        if self.excess is not None and self.excess_high is not None:
-            facts["verdict"] = f"{facts['verdict']}: {excess_in_words(self.excess, self.excess_high)}"
         if self.remarks:
             facts["remarks"] = " ".join(self.remarks)
         return facts_as_html("Clustering", facts)

@@ -76,6 +76,10 @@ class ClusterCount:
     doubt: str
     clustering: Clustering
 
+    def __repr__(self) -> str:
+        tried = f"of {self.ks[0]} to {self.ks[-1]} tried" if len(self.ks) > 1 else f"{self.ks[0]} tried"
+        return f"ClusterCount(n_clusters={self.n_clusters}, {tried}, {self.doubt or 'clear'})"
+
 
 def choose_n_clusters(sketch: Sketch, ks: Iterable[int] = range(1, 11), **how: Any) -> ClusterCount:
     """Choose K from a sketch, alone or with some rows.

@@ -8,17 +8,19 @@ int64_t qckm_abi(void)
     return QCKM_ABI;
 }
 
-#define SIZE(name) {#name, (int64_t)sizeof(name)}
+#define QCKM_SIZE(name) {#name, (int64_t)sizeof(name)}
 
 int64_t qckm_size_of(const char *structure)
 {
     static const struct {
         const char *name;
         int64_t bytes;
-    } sizes[] = {SIZE(qckm_spec), SIZE(qckm_rows), SIZE(qckm_summary), SIZE(qckm_waves), SIZE(qckm_clusters),
-        SIZE(qckm_slopes), SIZE(qckm_rules), SIZE(qckm_descent), SIZE(qckm_fitting), SIZE(qckm_ascent), SIZE(qckm_points),
-        SIZE(qckm_choice), SIZE(qckm_lloyd), SIZE(qckm_signs), SIZE(qckm_packing), SIZE(qckm_products),
-        SIZE(qckm_values), SIZE(qckm_matrices), SIZE(qckm_mapping), SIZE(qckm_system), SIZE(qckm_screening)};
+    } sizes[] = {QCKM_SIZE(qckm_spec), QCKM_SIZE(qckm_rows), QCKM_SIZE(qckm_summary), QCKM_SIZE(qckm_waves),
+        QCKM_SIZE(qckm_clusters), QCKM_SIZE(qckm_slopes), QCKM_SIZE(qckm_rules), QCKM_SIZE(qckm_descent),
+        QCKM_SIZE(qckm_fitting), QCKM_SIZE(qckm_ascent), QCKM_SIZE(qckm_points), QCKM_SIZE(qckm_choice),
+        QCKM_SIZE(qckm_lloyd), QCKM_SIZE(qckm_signs), QCKM_SIZE(qckm_packing), QCKM_SIZE(qckm_products),
+        QCKM_SIZE(qckm_values), QCKM_SIZE(qckm_matrices), QCKM_SIZE(qckm_mapping), QCKM_SIZE(qckm_system),
+        QCKM_SIZE(qckm_screening)};
     for (size_t i = 0; structure && i < sizeof sizes / sizeof *sizes; i++) {
         if (!strcmp(sizes[i].name, structure)) {
             return sizes[i].bytes;
@@ -43,7 +45,7 @@ typedef struct {
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-#define AVX512_ALL ((uint32_t)(bit_AVX512F | bit_AVX512DQ | bit_AVX512BW) | (uint32_t)bit_AVX512VL)
+#define QCKM_AVX512_ALL ((uint32_t)(bit_AVX512F | bit_AVX512DQ | bit_AVX512BW) | (uint32_t)bit_AVX512VL)
 enum { AVX_SAVED = 0x06, AVX512_SAVED = 0xE6 };
 
 /* Not __builtin_cpu_supports: it wants a part of the compiler's own library that zig does not have. */
@@ -68,8 +70,8 @@ static int is_supported(const candidate *wanted)
 /* The best first. */
 static const candidate SETS[] = {
 #if defined(__x86_64__)
-    {&qckm_avx512vnni, 0, AVX512_ALL, bit_AVX512VNNI, AVX512_SAVED},
-    {&qckm_avx512, 0, AVX512_ALL, 0, AVX512_SAVED},
+    {&qckm_avx512vnni, 0, QCKM_AVX512_ALL, bit_AVX512VNNI, AVX512_SAVED},
+    {&qckm_avx512, 0, QCKM_AVX512_ALL, 0, AVX512_SAVED},
     {&qckm_avx2, bit_FMA, bit_AVX2, 0, AVX_SAVED},
     {&qckm_ssse3, bit_SSSE3, 0, 0, 0},
 #elif defined(__aarch64__)

@@ -119,7 +119,7 @@ static void add_bounds(const workspace *work, const qckm_kernel *kernel, qckm_su
     }
 }
 
-#define NUMBER(name, type) \
+#define QCKM_NUMBER(name, type) \
     case name: { \
         type value; \
         memcpy(&value, from, sizeof value); \
@@ -129,15 +129,15 @@ static void add_bounds(const workspace *work, const qckm_kernel *kernel, qckm_su
 static double number_at(const char *from, int64_t number)
 {
     switch (number) {
-        NUMBER(QCKM_FLOAT32, float)
-        NUMBER(QCKM_FLOAT64, double)
-        NUMBER(QCKM_INT8, int8_t)
-        NUMBER(QCKM_UINT8, uint8_t)
-        NUMBER(QCKM_INT16, int16_t)
-        NUMBER(QCKM_UINT16, uint16_t)
-        NUMBER(QCKM_INT32, int32_t)
-        NUMBER(QCKM_UINT32, uint32_t)
-        NUMBER(QCKM_INT64, int64_t)
+        QCKM_NUMBER(QCKM_FLOAT32, float)
+        QCKM_NUMBER(QCKM_FLOAT64, double)
+        QCKM_NUMBER(QCKM_INT8, int8_t)
+        QCKM_NUMBER(QCKM_UINT8, uint8_t)
+        QCKM_NUMBER(QCKM_INT16, int16_t)
+        QCKM_NUMBER(QCKM_UINT16, uint16_t)
+        QCKM_NUMBER(QCKM_INT32, int32_t)
+        QCKM_NUMBER(QCKM_UINT32, uint32_t)
+        QCKM_NUMBER(QCKM_INT64, int64_t)
     default: {
         uint64_t value;
         memcpy(&value, from, sizeof value);
