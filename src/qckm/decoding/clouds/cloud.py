@@ -51,7 +51,7 @@ MIXED = 4
 
 
 class Centroids(NamedTuple):
-    """Centroids (K, n) of a cloud, their shares of it (K,), and the mean squared distance to each, a feature (K,)."""
+    """Centroids (K, n) of a cloud, their shares of it (K,), and the mean squared distance to each, per feature (K,)."""
 
     points: Floats
     shares: Floats

@@ -16,14 +16,14 @@ from qckm.common.arrays import Floats
 
 # Starts of EM; the steps that all of them take, on so many points; and how many of them go on.
 _STARTS, _HEATS, _POINTS, _FINALISTS = 32, 25, 5000, 6
-# Steps at most, and what a step must bring, in nats a row; scikit-learn's own are 100 and 1e-3.
+# Steps at most, and what a step must bring, in nats per row; scikit-learn's own are 100 and 1e-3.
 _MOST_STEPS, _TOLERANCE = 200, 1e-4
 # Added to every variance, as a share of that of all points: no component becomes a point.
 _FLOOR = 1e-6
 
 
 class Mixture(NamedTuple):
-    """Gaussians in data units: weights (K,), means (K, n), covariances (K, n, n); and the likelihood, in nats a row."""
+    """Gaussians in data units: weights (K,), means (K, n), covariances (K, n, n); likelihood in nats per row."""
 
     weights: Floats
     means: Floats

@@ -160,7 +160,7 @@ class Shape:
 
     @property
     def unknowns(self) -> int:
-        """The numbers that are free, a cluster."""
+        """The numbers that are free, per cluster."""
         return self.rows.size + (len(self.frequencies) if self.has_diagonal else 0)
 
     @property

@@ -4,7 +4,7 @@
 `FirstHarmonicModel` is the paper's: a point c contributes a(c) = 2|F₁|·cos(Ωᵀ(c − origin) + ξ + arg F₁), the first
 harmonic of its signature, and in a paired sketch the same a quarter turn on (equation QCKMclustering).
 
-Everything here counts in dimensionless coordinates u = (c − origin) / length, with a length a feature, in proportion to
+Everything counts in dimensionless coordinates u = (c − origin) / length, with a length per feature, in proportion to
 its unit, that makes the frequencies of order one: solvers then see the same problem whatever the data's units.
 """
 

@@ -48,9 +48,9 @@ OVERHEAD = 500
 DENSITIES = 8
 # Clusters of a density beyond K, before it is pruned; fewer where unknowns would be more than measurements.
 MORE_THAN_K = 50
-# Axes a cluster at most; fewer where unknowns would be more than half of the measurements.
+# Axes per cluster at most; fewer where unknowns would be more than half of the measurements.
 MOST_AXES = 2
-# The price of unequal widths, a measurement: enough to keep a cluster from swallowing the rest, too little to bias.
+# The price of unequal widths, per measurement: enough to keep a cluster from swallowing the rest, too little to bias.
 EVENNESS = 1e-5
 # A cluster must explain so many times what its unknowns would by chance, as AIC has it.
 WORTH = 2.0

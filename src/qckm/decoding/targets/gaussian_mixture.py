@@ -31,7 +31,7 @@ COVARIANCE_TYPES = ("spherical", "diag", "full")
 _LEAST_AN_UNKNOWN = 2
 # Measurements an unknown that are taken unless other numbers are asked for; and frequencies at least.
 _USUAL_AN_UNKNOWN, _LEAST_FREQUENCIES = 6, 100
-# Where EM of the rows loses less than this to EM of all rows, in nats a row, the sketch has nothing to add.
+# Where EM of the rows loses less than this to EM of all rows, in nats per row, the sketch has nothing to add.
 _NOTHING_TO_ADD = 0.01
 # Points drawn of a mixture to judge it by.
 _POINTS = 10_000
@@ -39,7 +39,7 @@ _POINTS = 10_000
 _AUDIBLE = 10.0
 # Sketches drawn anew of a private one's mixture, as for centroids (redrawn.py).
 _REDRAWN = 4
-# Nats a row beyond which a mixture is doubtful: rows are a fifth less likely in it than they could be.
+# Nats per row beyond which a mixture is doubtful: rows are a fifth less likely in it than they could be.
 _DOUBTFUL = 0.2
 
 
@@ -60,7 +60,7 @@ class FittedMixture:
     explained : float
         Share of the sketch's energy that the mixture explains.
     excess : float
-        How many nats a row less likely the rows are expected to be than in the mixture that EM of all rows would find.
+        How many nats per row less likely the rows are expected to be than in what EM of all rows would find.
     excess_high : float
         An upper limit of it, which is hardly exceeded; infinite where nothing is known.
     n_iter : int
@@ -78,7 +78,7 @@ class FittedMixture:
 
     @property
     def converged(self) -> bool:
-        """Whether the upper limit of the excess is at most 0.2 nats a row."""
+        """Whether the upper limit of the excess is at most 0.2 nats per row."""
         return self.excess_high <= _DOUBTFUL
 
 
@@ -122,7 +122,7 @@ def fit_mixture(
 def _of_rows(problem: Problem, kind: str, cloud: Cloud, n_init: int, rng: np.random.Generator) -> FittedMixture:
     """Return the mixture that rows of these weights are likeliest in.
 
-    Of P rows of all N, a mixture of p unknowns fits itself to chance by p/2P nats a row, and loses as much on others.
+    Of P rows of all N, a mixture of p unknowns fits itself to chance by p/2P nats per row, and loses as much on others.
     It is measured: mixtures of two halves lose four times that on each other's rows. Where it is much, and the mixture
     reproduces the sketch as P rows at random would, least squares on the sketch of all rows may lose less.
     """
@@ -141,7 +141,7 @@ def _of_rows(problem: Problem, kind: str, cloud: Cloud, n_init: int, rng: np.ran
 
 
 def _lost_by_halves(points: Floats, weights: Floats, whole: Mixture, kind: str, rng: np.random.Generator) -> float:
-    """Return what mixtures of two halves lose on each other's points to those of their own, in nats a row."""
+    """Return what mixtures of two halves lose on each other's points to those of their own, in nats per row."""
     halves = np.array_split(rng.permutation(len(points)), 2)
     if len(halves[1]) < len(whole.weights):
         return float("inf")
@@ -187,7 +187,7 @@ def _best_fit(
 
 
 def _lost_by_chance(problem: Problem, fit: Fit, points: Floats, rng: np.random.Generator) -> float:
-    """Return what is lost by chance, in nats a row: rows are a sample, and so is their sketch.
+    """Return what is lost by chance, in nats per row: rows are a sample, and so is their sketch.
 
     The sketch of the mixture itself, with noise as that of so many rows, is fitted anew. EM of all rows gains by chance
     as well, on these rows. It is an upper limit, as the noise is these rows' own: about half of it is lost
