@@ -17,6 +17,7 @@ def uses(X: npt.NDArray[np.float64]) -> None:
     assert_type(km.cluster_centers_, npt.NDArray[np.float64])
     assert_type(km.labels_, npt.NDArray[np.int32])
     assert_type(km.predict(X), npt.NDArray[np.int32])
+    assert_type(km.fit_transform(X), npt.NDArray[np.float64])
     assert_type(km.to_model(), qckm.Model)
     mixture = qckm.CompressiveGaussianMixture(2)
     assert_type(mixture.fit(X).sketch_, qckm.Sketch)

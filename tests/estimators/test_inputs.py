@@ -108,6 +108,16 @@ def test_fit_predict_takes_what_fit_takes(how, tmp_path):
         kind(3, random_state=0, **more).fit_predict(tmp_path / "rows.npy")
 
 
+@pytest.mark.parametrize("kind", [qckm.CompressiveKMeans, qckm.CompressivePCA])
+def test_fit_transform_takes_what_fit_takes(kind):
+    expected = kind(2, random_state=0).fit(ROWS).transform(ROWS)
+    turned = np.column_stack([ROWS[:, 1], np.zeros(600), ROWS[:, 0]])
+    np.testing.assert_array_equal(kind(2, random_state=0).fit_transform(turned, columns=[2, 0]), expected)
+    frame = kind(2, random_state=0).set_output(transform="pandas").fit_transform(TABLE.to_pandas(), columns=["a", "b"])
+    assert list(frame.columns) == [f"{kind.__name__.lower()}{number}" for number in range(2)]
+    np.testing.assert_array_equal(frame.to_numpy(), expected)
+
+
 def test_a_reader_is_used_up_and_read_once():
     assert OP.sketch(TABLE.to_reader()).count == 600
     assert qckm.CompressiveKMeans(3, random_state=0).fit(TABLE.to_reader(), columns=["a", "b"]).sketch_.count == 600

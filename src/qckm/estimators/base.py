@@ -14,10 +14,11 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_html_repr
 
+from qckm.common.arrays import Floats
 from qckm.common.random import as_seed
 from qckm.common.text import facts_as_html
 from qckm.decoding.targets.kmeans import hints_of
@@ -398,3 +399,25 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
         if self._sample is None or self._hints is None:
             return self._hints
         return sampled(self._hints, self._sample)
+
+
+class CompressiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CompressiveEstimator[Found]):
+    """An estimator whose `transform` says what was found of each row, in numbers."""
+
+    @abstractmethod
+    def transform(self, X: object) -> Floats:
+        """Return what was found of each row, (rows, …)."""
+
+    def fit_transform(
+        self,
+        X: object,
+        y: object = None,
+        sample_weight: object = None,
+        *,
+        columns: Columns = None,
+        on_bad: OnBad = "error",
+    ) -> Floats:
+        """Fit, and transform the columns that were fitted; parameters are those of `fit`."""
+        self.fit(X, sample_weight=sample_weight, columns=columns, on_bad=on_bad)
+        alone = columns is not None and not engine_of(X) and not is_read_in_batches(X)
+        return self.transform(with_columns(X, columns, None) if alone else X)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,7 +15,7 @@ from qckm.common.arrays import Floats, Rows, Weights
 from qckm.decoding.targets.clustering import Clustering
 from qckm.decoding.targets.kmeans import DECODERS, decode_hinted
 from qckm.errors import warn
-from qckm.estimators.base import Columns, CompressiveEstimator
+from qckm.estimators.base import Columns, CompressiveTransformer
 from qckm.estimators.parameters import COUNT, SHARED, Expected, one_of, validate_rows, validate_weights
 from qckm.models import Model
 from qckm.planning.held_rows import ArrayRows, HeldRows
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from sklearn.cluster import KMeans
 
 
-class CompressiveKMeans(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, CompressiveEstimator[Clustering]
-):
+class CompressiveKMeans(ClusterMixin, CompressiveTransformer[Clustering]):
     """K-means from a sketch: one pass over the rows, and a few of them to decode it with.
 
     A pilot of at most 5000 rows (50 per cluster, where that is more) is drawn before the pass, for the scale. A sample

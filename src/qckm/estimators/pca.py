@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from qckm.common.arrays import Floats
 from qckm.decoding.targets.principal_axes import FittedAxes, choose_axes_frequencies, fit_axes
 from qckm.errors import DecodeError, RowsError
-from qckm.estimators.base import CompressiveEstimator
+from qckm.estimators.base import CompressiveTransformer
 from qckm.estimators.parameters import COUNT, SHARED, Expected, finite_rows
 from qckm.planning.pilot import Pilot
 
 
-class CompressivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CompressiveEstimator[FittedAxes]):
+class CompressivePCA(CompressiveTransformer[FittedAxes]):
     """Principal components from a sketch: one pass over the rows.
 
     A sketch of up to 64 columns knows their covariances, exactly for rows as they were coded, and these are used.
