@@ -138,7 +138,25 @@ def test_2_a_forged_number_does_not_stop_the_others():
     assert sketch.total.tolist() == pool_reports(OP, sent).total.tolist()
 
 
-@pytest.mark.parametrize("row", [[np.nan, 1.0], [1.0, np.inf], [-np.inf, np.nan], [None, 1.0], [10**400, 1.0]])
+def test_2_forged_reports_of_other_budgets_take_no_place():
+    """Each of an ε of its own: of 500 honest reports that came later, none was counted, and of the forged ones one."""
+    forged = [dumps(Report(OP.short_fingerprint, device, 0, ALL // 2 + 16 + device, (0,))) for device in range(500)]
+    pool = LocalPool(OP)
+    for report in (*forged, *reports(range(500))):
+        assert pool.add(report)
+    assert (pool.count, pool.left_out) == (500, 500)
+    assert pool.sketch.ledger.epsilon == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1.0, np.nan, True, "1"])
+def test_2_a_pool_is_of_a_number_above_0(epsilon):
+    with pytest.raises(PrivacyError, match="Expected an epsilon > 0"):
+        LocalPool(OP, epsilon)
+
+
+@pytest.mark.parametrize(
+    "row", [[np.nan, 1.0], [1.0, np.inf], [-np.inf, np.nan], [None, 1.0], [10**400, 1.0], ["", 1.0], [[1.0, 2.0], 1.0]]
+)
 def test_2_a_device_reports_whatever_its_row_holds(row):
     coins = np.random.default_rng(0).bytes(8 * 400)
     bits = [

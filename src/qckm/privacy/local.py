@@ -137,7 +137,7 @@ class LocalReporter:
 
     def __init__(self, operator: SketchOperator, epsilon: float, n_bits: int | None = None, device: int = 0) -> None:
         require_bits(operator)
-        if not _is_number(epsilon) or not _LEAST_EPSILON <= epsilon <= _MOST_EPSILON:
+        if not is_number(epsilon) or not _LEAST_EPSILON <= epsilon <= _MOST_EPSILON:
             raise PrivacyError(f"Expected an epsilon from {_LEAST_EPSILON:g} to {_MOST_EPSILON:g}, got {epsilon!r}.")
         if not _is_whole(device) or not 0 <= device < 1 << 32:
             raise PrivacyError(f"Expected the device to be a whole number from 0 to 2³² − 1, got {device!r}.")
@@ -174,7 +174,7 @@ class LocalReporter:
         """Return the bits of a row, or None if it has a value that is no finite number."""
         try:
             values = np.asarray(row, np.float64)
-        except (OverflowError, TypeError):  # a whole number beyond all floats, a missing value of pandas
+        except (OverflowError, TypeError, ValueError):  # beyond all floats, a missing value of pandas, text, a list
             values = np.full(np.shape(np.asarray(row, object)), math.nan)
         if values.shape != (self.operator.n_features,):
             raise RowsError(f"Expected one row of {self.operator.n_features} numbers, got shape {values.shape}.")
@@ -193,7 +193,8 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Whether a value is a number, of Python or NumPy."""
     return _is_whole(value) or isinstance(value, (float, np.floating))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import os
 import struct
 from array import array
 from collections.abc import Iterable, Iterator
@@ -14,7 +15,16 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from qckm.errors import MessageError, PrivacyError, UncountedWarning, warn
-from qckm.privacy.local import Report, as_report, debiased, epsilon_of_report, keep_chance, loads, require_bits
+from qckm.privacy.local import (
+    Report,
+    as_report,
+    debiased,
+    epsilon_of_report,
+    is_number,
+    keep_chance,
+    loads,
+    require_bits,
+)
 from qckm.sensor.resync import read_stream
 from qckm.sketch import Sketch, SketchOperator
 
@@ -55,11 +65,11 @@ class LocalPool:
 
     def __init__(self, operator: SketchOperator, epsilon: float | None = None) -> None:
         require_bits(operator)
-        if epsilon is not None and not epsilon > 0:
+        if epsilon is not None and not (is_number(epsilon) and epsilon > 0):
             raise PrivacyError(f"Expected an epsilon > 0, got {epsilon!r}.")
         self.operator, self.epsilon = operator, epsilon
         self.repeated = 0
-        self._seen = _Seen()
+        self._seen, self._secret = _Seen(), os.urandom(16)  # so that nobody outside can make two numbers collide
         self._reports: dict[tuple[int, int], _Reports] = {}  # by Q and the bits of a report
 
     def add(self, data: bytes) -> bool:
@@ -90,9 +100,10 @@ class LocalPool:
         if max(report.entries) >> 1 >= self.operator.n_measurements:
             raise MessageError(f"{report.name}: expected measurements below {self.operator.n_measurements}.")
         entries = struct.pack(f"<{n_bits}I", *report.entries)
-        said = struct.pack("<IIII", report.device, report.sequence, report.kept, n_bits) + entries
-        digest = int.from_bytes(hashlib.blake2b(report.fingerprint + said, digest_size=8).digest()) or 1
-        known = self._seen.put(report.device << 32 | report.sequence, digest)
+        # Numbers count within an ε: a forged report of another one does not take the place of a device's own.
+        number = struct.pack("<IIII", report.device, report.sequence, report.kept, n_bits)
+        digest = _digest(report.fingerprint + number + entries) or 1
+        known = self._seen.put(_digest(number, self._secret), digest)
         if known == digest:
             self.repeated += 1
             return False
@@ -162,6 +173,10 @@ def pool_reports(operator: SketchOperator, reports: Iterable[bytes], epsilon: fl
             f"{pool.count} reports were counted, {pool.left_out} are of another ε than these, {words}", UncountedWarning
         )
     return pool.sketch
+
+
+def _digest(data: bytes, key: bytes = b"") -> int:
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8, key=key).digest())
 
 
 class _Reports:
