@@ -114,6 +114,21 @@ def test_8_a_file_with_two_names_in_a_folder_is_read_once(folder):
 
 
 @posix
+def test_8_a_sketch_with_two_names_in_a_folder_is_added_once(folder, capfd):
+    """By a pattern it was, by the folder it was not."""
+    (folder / "sketches [1]").mkdir()
+    sketch = qckm.SketchOperator.draw(2, 5, 1.0, random_state=0).sketch(ROWS)
+    sketch.save("sketches [1]/2026-11-16.qckm")
+    os.symlink("2026-11-16.qckm", "sketches [1]/0-latest.qckm")
+    (folder / "empty").mkdir()
+    assert run(["merge", "sketches [1]", "-o", "all.qckm"]) == 0
+    assert "same content" not in capfd.readouterr().err
+    assert qckm.load("all.qckm") == sketch
+    assert run(["merge", "empty", "-o", "none.qckm"]) == 2
+    assert "expected sketches, found no file that matches" in capfd.readouterr().err
+
+
+@posix
 @pytest.mark.parametrize("other", ["rows.csv", "./rows.csv", "link.csv", "*.csv", "."])
 def test_8_a_file_that_is_named_twice_is_refused(folder, capfd, other):
     os.symlink("rows.csv", "link.csv")

@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import traceback
 
 import numpy as np
 import pytest
@@ -77,6 +78,16 @@ def test_6_a_signature_is_in_no_model_no_report_and_no_message(site, folder, mon
         (f"https://host?{SECRET}", "https://host"),
         (f"https://me:{SECRET}@[::1]:8080/x#{SECRET}", "https://[::1]:8080/x"),
         ("C://rows.csv?", "C://rows.csv?"),
+        # As people type them: neither is a slash in a password written as %2F.
+        (f"s3://KEY:ab/{SECRET}@bucket/a.csv", "s3://bucket/a.csv"),
+        (f"https://me:{SECRET}/x@host/a.csv?b=c@d", "https://host/a.csv"),
+        (f"https://me:ab?{SECRET}@host/a.csv?{SECRET}", "https://host/a.csv"),
+        (f"https://me:ab;{SECRET}@host:80/a.csv", "https://host:80/a.csv"),
+        (f"https://me:{SECRET}/a.csv", "https://me"),
+        (f"https://@host/a?{SECRET}", "https://host/a"),
+        ("https://host:8080/@me/a@b.csv", "https://host:8080/@me/a@b.csv"),
+        (f"zip://a.csv::https://me:{SECRET}@[::1]/b.zip?{SECRET}", "zip://a.csv::https://[::1]/b.zip"),
+        (f"simplecache::s3://key:{SECRET}@b/x.csv?{SECRET}", "simplecache::s3://b/x.csv"),
     ],
 )
 def test_6_a_url_is_shown_without_its_secrets(url, shown):
@@ -92,6 +103,7 @@ def test_6_a_url_is_shown_without_its_secrets(url, shown):
         (f"http:/host/x?{SECRET}: missing", "http:/host/x: missing"),
         (f"sc://host:15002/;token={SECRET}", "sc://host:15002/"),
         ("C:/rows.csv? a://b", "C:/rows.csv? a://b"),
+        (f"zip://a::simplecache::https://me:ab/{SECRET}@h/x?{SECRET}: no", "zip://a::simplecache::https://h/x: no"),
     ],
 )
 def test_6_urls_within_words_are_shown_without_their_secrets(words, shown):
@@ -110,6 +122,29 @@ def test_6_no_answer_of_a_server_repeats_a_signature(site, name):
     with pytest.raises(SourceError, match=rf"/{name.partition('?')[0]}") as raised:
         open_source(f"{site}/{name}&sig={SECRET}")
     assert SECRET not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["{}/echo.csv?sig=", "http://me:{}@127.0.0.1/rows.csv?", "http://me:ab/{}@127.0.0.1/rows.csv?"]
+)
+def test_6_what_python_shows_of_an_error_has_no_secret(site, url):
+    """Also where it shows what the error came of, as logs of programs do."""
+    url = url.format(site if "echo" in url else SECRET) + SECRET
+    with pytest.raises(SourceError) as raised:
+        open_source(url)
+    assert SECRET not in "".join(traceback.format_exception(raised.value))
+
+
+@pytest.mark.parametrize(
+    "secret", [f"a'{SECRET}", f'a"{SECRET}', f"a {SECRET}", f"a\\{SECRET}", f"<{SECRET}>", f"a\n{SECRET}"]
+)
+def test_6_a_secret_with_quotes_or_spaces_is_said_no_further(site, folder, capfd, secret):
+    for name in ("missing.csv", "rows.csv", "zz://x/y"):
+        url = f"{name if '://' in name else f'{site}/{name}'}?{secret}"
+        for words in (["sketch", url, "-k", "2", "-o", "s.qckm"], ["fit", "rows.csv", "-k", "2", f"--output={url}"]):
+            run(words)
+        run(["sketch", "rows.csv", "-k", "2", f"--operator={url}", "-o", "s.qckm", f"--scale={url}"])
+    assert SECRET not in "".join(capfd.readouterr())
 
 
 def test_6_a_password_is_not_taken_for_a_port():

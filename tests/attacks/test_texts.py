@@ -2,6 +2,7 @@
 
 import csv
 import json
+import zipfile
 
 import numpy as np
 import pyarrow as pa
@@ -101,6 +102,29 @@ def test_10_a_key_that_is_there_twice_is_refused(key):
     twice = text.replace(f'"{key}": ', f'"{key}": 1, "{key}": ', 1)
     with pytest.raises(FileError, match=f"a key is there twice: '{key}'"):
         read_model(twice.encode(), "x")
+
+
+def test_10_arrays_and_notes_that_are_there_twice_are_refused(tmp_path):
+    """Of two, this reader took one, and another reader would take the other."""
+    model = Model(np.eye(2), np.full(2, 0.5), np.zeros(2), np.ones(2), ("a", "b"), {"rows": 9})
+    path = tmp_path / "m.npz"
+    model.save(path)
+    with zipfile.ZipFile(path, "a") as archive:
+        first = archive.namelist()[0]
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr(first, archive.read(first))
+    with pytest.raises(FileError, match="expected each array once"):
+        read_model(path.read_bytes(), "m.npz")
+
+    path = tmp_path / "m.parquet"
+    model.save(path)
+    table = pq.read_table(path)
+    ((key, text),) = table.schema.metadata.items()
+    for second in ((key, text.replace(b"9", b"8")), (b"qckm-model/2", text)):
+        schema = pa.schema(list(table.schema), metadata=pa.KeyValueMetadata([(key, text), second]))
+        pq.write_table(pa.Table.from_arrays(table.columns, schema=schema), path)
+        with pytest.raises(FileError, match="several models"):
+            read_model(path.read_bytes(), "m.parquet")
 
 
 ROWS = np.random.default_rng(0).normal(size=(300, 2))

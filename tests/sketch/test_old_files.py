@@ -154,6 +154,13 @@ def test_hostile_json_is_refused():
             files.loads(sealed(files.MAGIC + struct.pack("<II", 1, len(text)) + text))
 
 
+def test_a_header_that_says_two_things_is_refused():
+    length = struct.unpack_from("<I", PLAIN, 12)[0]
+    text = PLAIN[16 : 16 + length].replace(b"{", b'{"count":7,', 1)
+    with pytest.raises(FileError, match="a key is there twice: 'count'"):
+        files.loads(sealed(PLAIN[:12] + struct.pack("<I", len(text)) + text + PLAIN[16 + length : -32]))
+
+
 def test_a_hostile_header_allocates_nothing():
     data = rewritten(PLAIN, n_features=2**20, n_frequencies=2**20)
     tracemalloc.start()

@@ -131,6 +131,15 @@ def test_a_ledger_that_is_none_is_refused(sketch, text):
         files.loads(changed(sketch, L=text, b=None, c=None, x=None))
 
 
+def test_a_ledger_that_says_two_things_is_refused():
+    op = qckm.SketchOperator.from_ranges([-5], [5], n_clusters=2, n_frequencies=8, random_state=0)
+    public = qckm.privacy.release(op.sketch([[0.0]]), epsilon=1.0, delta=1e-6)
+    text = parts_of(public)[b"L"]
+    assert files.loads(changed(public, L=text)) == public
+    with pytest.raises(FileError, match="a key is there twice: 'rho'"):
+        files.loads(changed(public, L=b'{"rho":1.5,' + text[1:]))
+
+
 def test_column_names_are_different_and_one_a_column(sketch):
     for names in (("a", "b"), ("a", "a", "b"), ("a", "b", "c", "d")):
         with pytest.raises(FileError):

@@ -16,6 +16,7 @@ from qckm.cli.console import (
     WORDS,
     missing_hint,
     print_data,
+    public,
     say,
     say_traceback,
     say_usage,
@@ -24,7 +25,6 @@ from qckm.cli.console import (
 )
 from qckm.cli.stopping import leave, obey_signals
 from qckm.common.atomic import naming
-from qckm.common.text import public_words
 from qckm.errors import QckmError
 
 VERBS = {
@@ -177,7 +177,7 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _failed(words: str, code: int) -> int:
-    say(f"qckm: {public_words(words)}")
+    say(f"qckm: {public(words)}")
     return code
 
 

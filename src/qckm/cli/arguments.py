@@ -53,11 +53,8 @@ def sketch_files(_: click.Context, param: click.Parameter, given: tuple[str, ...
     """Return the files that names, folders and patterns of sketches stand for, in their order."""
     found: list[str] = []
     for path in given:
-        files = [path]
-        if os.path.isdir(path):
-            files = sorted(glob.glob(os.path.join(glob.escape(path), "*.qckm")))
-        elif not is_stream(path):
-            files = paths_of(path)
+        pattern = os.path.join(glob.escape(path), "*.qckm") if os.path.isdir(path) else path
+        files = [path] if is_stream(path) else paths_of(pattern)
         if not files:
             raise click.UsageError(f"{path}: expected sketches, found no file that matches.")
         found += files

@@ -63,9 +63,9 @@ def visible_lines(text: str) -> str:
 
 def say_usage(error: click.ClickException) -> None:
     """Say what click found wrong, and how the verb is used."""
-    words, message = io.StringIO(), public_words(error.format_message())
+    words, message = io.StringIO(), public(error.format_message())
     error.show(file=words)
-    text = public_words(words.getvalue())
+    text = public(words.getvalue())
     # Without any arguments, newer versions of click "find wrong" what is the help, of many lines.
     if not isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
         text = text.replace(message, visible(message))
@@ -74,14 +74,14 @@ def say_usage(error: click.ClickException) -> None:
 
 def say_traceback(error: BaseException) -> None:
     """Say where something that should not happen did."""
-    click.echo(visible_lines(public_words("".join(traceback.format_exception(error)))), err=True, nl=False)
+    click.echo(visible_lines(public("".join(traceback.format_exception(error)))), err=True, nl=False)
 
 
 def say_warnings() -> None:
     """Have Python's warnings said here, too, as all else."""
 
     def say_one(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-        say(f"warning: {public_words(str(message))}")
+        say(f"warning: {public(str(message))}")
 
     warnings.showwarning = say_one
 
@@ -134,7 +134,7 @@ class Console:
 
     def warn(self, words: str) -> None:
         """Say what may be wrong with a result, and its remedy, however quiet the rest is."""
-        say(f"warning: {public_words(with_remedy(words))}")
+        say(f"warning: {public(with_remedy(words))}")
 
     @contextlib.contextmanager
     def showing(self, what: str, spinner: bool = False) -> Iterator[Show]:
@@ -190,7 +190,27 @@ def typed() -> list[str]:
 
 def command_again() -> str:
     """Return the command that does the same once more, without the secrets of URLs."""
-    return shlex.join(["qckm", *(public_words(public_name(word)) for word in typed() if word != "--resume")])
+    return shlex.join(["qckm", *(_public_word(word) for word in typed() if word != "--resume")])
+
+
+def public(words: str) -> str:
+    """Return words of ours without the secrets of URLs, of typed ones even if there are quotes or spaces in them."""
+    for word in typed():
+        url = _split_option(word)[1]
+        if (shown := public_name(url)) != url:
+            words = words.replace(url, shown).replace(repr(url)[1:-1], shown)
+    return public_words(words)
+
+
+def _public_word(word: str) -> str:
+    option, value = _split_option(word)
+    return option + public_words(public_name(value))
+
+
+def _split_option(word: str) -> tuple[str, str]:
+    """Return --option= and its value, of any other word nothing and itself."""
+    option, equals, value = word.partition("=")
+    return (option + equals, value) if equals and option.startswith("-") else ("", word)
 
 
 HINTS: dict[Topic, str] = {

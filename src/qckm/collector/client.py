@@ -101,7 +101,7 @@ def _ask(url: str, method: str, data: bytes | None, headers: dict[str, str], tri
                     raise http.client.IncompleteRead(body, answer.length)
                 return body
         except urllib.error.HTTPError as error:
-            words = _words_of(error)
+            words = without_secrets(_words_of(error), url)
             if error.code not in _LATER:
                 raise (Undelivered if error.code in _OTHER_TOKEN else CollectorError)(f"{place}: {words}") from error
             after = error.headers.get("Retry-After", "")

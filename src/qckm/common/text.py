@@ -13,6 +13,11 @@ _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://.")
 _URL_WITHIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+:/+)([^\s'\"<>]*[^\s'\"<>:,.])")
 # What of a URL behind its path may be a signature, or a token.
 _BEHIND = re.compile(r"[?#;]")
+# Between the URLs of a chain, in which one is within what another one gives.
+_CHAINED = re.compile(r"::(?=[A-Za-z][A-Za-z0-9+.-]*:[/:])")
+# Where the host ends: a password may have any of these, if whoever typed it did not know how it is to be written.
+_END_OF_HOST = re.compile(r"[/?#;]")
+_PORT = re.compile(r"(\[.*\]|[^:]*)(:\d*)?")
 # Shorter words of a secret are no secret, and may be anywhere.
 _LEAST_SECRET = 4
 # Of a list, in words.
@@ -115,15 +120,21 @@ def public_name(url: str) -> str:
     ('https://host:80/a/rows.csv', 'rows.csv?')
     """
     if not is_url(url):
-        return url
-    scheme, _, rest = url.partition("://")
-    return f"{scheme}://{_public_place(rest)}"
+        return public_words(url) if _CHAINED.search(url) else url
+    schemes = (part.partition("://") for part in _CHAINED.split(url))
+    return "::".join(f"{scheme}{slashes}{_parts_of(rest)[1]}" for scheme, slashes, rest in schemes)
 
 
-def _public_place(rest: str) -> str:
-    """Return the host and the path of what follows a scheme."""
-    host, slash, path = _BEHIND.split(rest, maxsplit=1)[0].partition("/")
-    return f"{host.rpartition('@')[2]}{slash}{path}"
+def _parts_of(rest: str) -> tuple[str, str, str]:
+    """Return of what follows a scheme who asks, password included, the host and the path, and what is behind them."""
+    host, before = _END_OF_HOST.split(rest, maxsplit=1)[0], _BEHIND.split(rest, maxsplit=1)[0]
+    at = host.rfind("@")
+    if at < 0 and not _PORT.fullmatch(host):  # behind the colon is half a password, and the @ is further on
+        at = before.rfind("@") if "@" in before else rest.find("@")
+        before = rest[: host.index(":")] if at < 0 else _BEHIND.split(rest[at + 1 :], maxsplit=1)[0]
+    else:
+        before = before[at + 1 :]
+    return rest[: max(at, 0)], before, rest[at + 1 + len(before) :]
 
 
 def public_words(words: str) -> str:
@@ -134,7 +145,12 @@ def public_words(words: str) -> str:
     >>> public_words("--operator=https://me:secret@host/a.qckm?sig=ab12: expected a sketch")
     '--operator=https://host/a.qckm: expected a sketch'
     """
-    return _URL_WITHIN.sub(lambda found: found[1] + _public_place(found[2]), words)
+    return _URL_WITHIN.sub(_public_match, words)
+
+
+def _public_match(found: re.Match[str]) -> str:
+    first, *others = _CHAINED.split(found[2])
+    return "::".join([found[1] + _parts_of(first)[1], *map(public_words, others)])
 
 
 def without_secrets(words: str, url: str) -> str:
@@ -145,13 +161,25 @@ def without_secrets(words: str, url: str) -> str:
     >>> without_secrets("nonnumeric port: 'secret@host'", "https://me:secret@host/a?sig=ab12")
     "nonnumeric port: '…@host'"
     """
-    place, *behind = _BEHIND.split(url.partition("://")[2], maxsplit=1)
-    user = place.partition("/")[0].rpartition("@")[0]
     words = public_words(words.replace(url, public_name(url)))
-    hidden = {user, *user.split(":"), *behind, *(part for text in behind for part in re.split(r"[?#;&=]", text))}
-    for part in sorted(hidden, key=len, reverse=True):
-        words = words.replace(part, "…") if len(part) >= _LEAST_SECRET else words
+    for part in _secrets_of(url):
+        words = words.replace(part, "…")
     return words
+
+
+def tells_secrets(words: str, url: str) -> bool:
+    """Whether a text has any of what a URL's public name leaves out."""
+    return any(part in words for part in _secrets_of(url))
+
+
+def _secrets_of(url: str) -> list[str]:
+    """Return what a URL's public name leaves out, whole and in parts, the longest first."""
+    hidden = set[str]()
+    for part in _CHAINED.split(url):
+        user, _, behind = _parts_of(part.partition("://")[2])
+        hidden |= {user, *re.split(r"[:/?#;@]", user), behind[1:], *re.split(r"[?#;&=]", behind)}
+    hidden |= {repr(part)[1:-1] for part in hidden}  # as errors quote them
+    return sorted((part for part in hidden if len(part) >= _LEAST_SECRET), key=len, reverse=True)
 
 
 def shortened(text: str, longest: int) -> str:

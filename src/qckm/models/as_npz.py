@@ -46,7 +46,10 @@ def to_npz(model: Model) -> bytes:
 def from_npz(data: bytes) -> Model:
     """Undo `to_npz`."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        is_mixture = f"{_COVARIANCES}.npy" in archive.namelist()
+        there = archive.namelist()
+        if len(set(there)) < len(there):
+            raise FileError("expected each array once, got some twice")
+        is_mixture = f"{_COVARIANCES}.npy" in there
         weights_name = _MIXTURE_WEIGHTS if is_mixture else "weights"
         names = ("centers", weights_name, "spreads", "units", *([_COVARIANCES] if is_mixture else []))
         members = {name: archive.getinfo(f"{name}.npy") for name in (*names, _NOTES)}

@@ -64,10 +64,11 @@ def from_parquet(data: bytes) -> Model:
     if not data.startswith(MAGIC):
         raise FileError("expected a whole Parquet file")
     footer = read_footer(io.BytesIO(data))
-    written = next((name for name in (FORMAT, MIXTURE_FORMAT) if name.encode() in footer.notes), None)
-    if written is None:
-        raise FileError("got a Parquet file of something else")
-    notes = parse(footer.notes[written.encode()])
+    known = {name.encode(): name for name in (FORMAT, MIXTURE_FORMAT)}
+    written = [(known[key], text) for key, text in footer.notes if key in known]
+    if len(written) != 1:
+        raise FileError(f"got a Parquet file of {'several models' if written else 'something else'}")
+    kind, notes = written[0][0], parse(written[0][1])
     names, facts = notes_of(notes)
     units = numbers_of("units", notes.get("units"))
     _require_plain(footer, len(OURS) + units.size, len(data))
@@ -85,7 +86,7 @@ def from_parquet(data: bytes) -> Model:
     columns = [np.asarray(table.column(place).to_numpy(), np.float64) for place in range(table.num_columns)]
     if not np.array_equal(columns[0], np.arange(table.num_rows)):
         raise FileError("expected clusters in order, from 0")
-    covariances = numbers_of("covariances", notes.get("covariances")) if written == MIXTURE_FORMAT else None
+    covariances = numbers_of("covariances", notes.get("covariances")) if kind == MIXTURE_FORMAT else None
     return Model(np.stack(columns[3:], axis=1), columns[1], columns[2], units, names, facts, covariances)
 
 

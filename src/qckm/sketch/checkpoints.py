@@ -86,7 +86,7 @@ def loads(data: bytes, label: str) -> Checkpoint:
         length = int.from_bytes(body[len(MAGIC) : start], "little")
         if start + length > len(body):
             raise CheckpointError(f"notes of {length} bytes in a file of {len(data)}")
-        notes = _checked(json.loads(body[start : start + length]), _NOTES)
+        notes = _checked(json.loads(body[start : start + length], object_pairs_hook=foreign_files.each_once), _NOTES)
         stamps = tuple(Stamp(**_checked(stamp, _STAMP)) for stamp in notes["inputs"])
         state = State(files.loads(body[start + length :]), Position(notes["table"], notes["row"]), notes["bytes_done"])
         return Checkpoint(state, stamps, notes["options"])

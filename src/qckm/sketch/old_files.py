@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from qckm.common import foreign_files
 from qckm.common.arrays import Array, sha256
 from qckm.errors import FileError
 from qckm.kernels.reference import ARITHMETIC, STRUCTURED_ARITHMETIC, TABLE_SIZE
@@ -117,7 +118,7 @@ def _parse_header(text: bytes) -> dict[str, Any]:
         raise ValueError(f"{constant} is no JSON")
 
     try:
-        header = json.loads(text.decode("ascii"), parse_constant=refuse)
+        header = json.loads(text.decode("ascii"), parse_constant=refuse, object_pairs_hook=foreign_files.each_once)
     except (ValueError, RecursionError) as error:
         raise FileError(f"Expected a JSON header, got something else: {error}.") from error
     if not isinstance(header, dict):

@@ -210,7 +210,7 @@ def _read_columns(found: Mapping[bytes, memoryview], n: int) -> ColumnSums | Non
 
 def _read_ledger(content: memoryview) -> Ledger:
     try:
-        facts = json.loads(bytes(content).decode("ascii"))
+        facts = json.loads(bytes(content).decode("ascii"), object_pairs_hook=foreign_files.each_once)
     except (ValueError, RecursionError) as error:
         raise FileError(f"Expected a ledger as JSON, got something else: {error}.") from error
     if not isinstance(facts, dict):

@@ -183,7 +183,7 @@ class Footer:
     rows: tuple[int, ...]
     chunks: tuple[tuple[PageChunk, ...], ...]
     nested: bool
-    notes: dict[bytes, bytes]
+    notes: tuple[tuple[bytes, bytes], ...]  # a key may be there twice: readers take one or the other
 
     def require_as_many_values(self) -> None:
         """Refuse columns of more or fewer values than their group has rows: readers make different things of them.
@@ -234,7 +234,7 @@ def read_footer(file: BinaryIO, columns: Container[int] | None = None, rows: Seq
             rows=tuple(group[_ROWS] for group in groups),
             chunks=tuple(tuple(_chunk(column[_METADATA]) for column in group[_COLUMNS]) for group in groups),
             nested=any(field.get(_REPETITION) == _REPEATED or field.get(_CHILDREN) for field in top[_SCHEMA][1:]),
-            notes={note[_KEY]: note[_VALUE] for note in top.get(_NOTES, []) if _VALUE in note},
+            notes=tuple((note[_KEY], note[_VALUE]) for note in top.get(_NOTES, []) if _VALUE in note),
         )
     except (IndexError, KeyError) as error:
         raise ValueError("expected a Parquet footer, got less of it") from error

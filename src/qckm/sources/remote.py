@@ -16,6 +16,7 @@ import posixpath
 import re
 import shutil
 import tempfile
+import traceback
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ from urllib.parse import unquote, urlsplit
 
 from qckm.common import memory
 from qckm.common.atomic import expect_leftover, remove_leftover
-from qckm.common.text import format_bytes, public_name, without_secrets
+from qckm.common.text import format_bytes, public_name, tells_secrets, without_secrets
 from qckm.errors import MissingExtraError, QckmError, SourceError
 from qckm.sources.raw import is_data
 
@@ -136,15 +137,20 @@ def _naming(address: str) -> Iterator[None]:
     try:
         yield
     except QckmError as error:
-        raise error.within(url) from error
+        raise error.within(url) from _cause(error, address)
     except urllib.error.HTTPError as error:
         error.close()  # it is an answer, too
-        raise SourceError(
-            f"{url}: the server answers {error.code} {without_secrets(error.reason, address)}."
-        ) from error
+        words = without_secrets(error.reason, address)
+        raise SourceError(f"{url}: the server answers {error.code} {words}.") from _cause(error, address)
     except Exception as error:  # whatever a store's own library raises
         words = str(getattr(error, "reason", None) or error).strip() or type(error).__name__
-        raise SourceError(f"{url}: cannot be fetched: {without_secrets(words, address)}") from error
+        words = without_secrets(words, address)
+        raise SourceError(f"{url}: cannot be fetched: {words}") from _cause(error, address)
+
+
+def _cause(error: Exception, address: str) -> Exception | None:
+    """Return an error, or none if what Python shows of it has secrets of the URL."""
+    return None if tells_secrets("".join(traceback.format_exception(error)), address) else error
 
 
 def _open_web(url: str) -> Any:
