@@ -274,7 +274,7 @@ BUSY = """
 import hashlib, sys
 from qckm.cli.stopping import obey_signals
 from qckm.common.atomic import expect_leftover
-obey_signals()
+obey_signals(2)  # of `qckm drift`, say, where 1 is an answer
 expect_leftover(sys.argv[1])
 print(flush=True)
 hashlib.pbkdf2_hmac("sha256", b"", b"", 10**9)  # minutes in one call
@@ -292,7 +292,7 @@ def test_9_a_run_that_hears_nothing_ends_a_second_after_the_signal(tmp_path, num
         time.sleep(1)  # until it is in that call
         began = time.monotonic()
         process.send_signal(number)
-        assert process.wait(30) == 1
+        assert process.wait(30) == 2
         assert time.monotonic() - began < 3  # the machine may be busy
         assert process.stderr.read() == b"qckm: stopped\n"
     assert not left.exists()
@@ -314,6 +314,38 @@ def test_9_a_run_that_has_ended_keeps_its_exit_code():
     began = time.monotonic()
     assert subprocess.run([sys.executable, "-c", ENDED], check=False).returncode == 0
     assert time.monotonic() - began < 10
+
+
+EARLY = """
+import signal, sys
+from qckm import cli
+cli.say_warnings = lambda: signal.raise_signal(signal.SIGTERM)  # between two steps of the start
+cli.main(sys.argv[1:])
+"""
+
+
+@posix
+@pytest.mark.parametrize(("verb", "code"), [("--version", 1), ("drift", 2)])
+def test_9_a_signal_at_the_very_start_is_no_traceback_and_no_answer(verb, code):
+    done = subprocess.run([sys.executable, "-c", EARLY, verb], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (code, b"", b"qckm: stopped\n")
+
+
+DRIFT = """
+import hashlib, sys
+from qckm import cli
+cli.run = lambda _: [print(flush=True), hashlib.pbkdf2_hmac("sha256", b"", b"", 10**9)]
+cli.main(["drift", "a.qckm", "b.qckm"])
+"""
+
+
+@posix
+def test_9_a_comparison_that_was_ended_is_no_drift():
+    with subprocess.Popen([sys.executable, "-c", DRIFT], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        time.sleep(1)  # until it is in that call
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 2  # 1 would be: there is drift
 
 
 @posix

@@ -134,9 +134,13 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and end the process with one of the codes that `qckm --help` lists."""
     _replace_closed_streams()
-    obey_signals()  # a scheduler's way to say Ctrl-C
-    say_warnings()
-    code = run(arguments)
+    failed = _failure_of(_words(arguments))
+    try:
+        obey_signals(failed)  # a scheduler's way to say Ctrl-C
+        say_warnings()
+        code = run(arguments)
+    except KeyboardInterrupt:  # before anything else was ready to hear of it
+        code = _failed("stopped", failed)
     try:
         sys.stdout.flush()
     except OSError:  # said already; what is still buffered goes nowhere, or Python would complain of it at exit
@@ -146,9 +150,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit code."""
-    words = sys.argv[1:] if arguments is None else arguments
+    words = _words(arguments)
     WORDS.set(tuple(words))
-    failed = MISUSED if words[:1] and words[0] in ASKING else FAILED
+    failed = _failure_of(words)
     try:
         result = cli.main(arguments, prog_name="qckm", standalone_mode=False)
         with naming("standard output"):
@@ -174,6 +178,15 @@ def run(arguments: list[str] | None = None) -> int:
         _failed(f"unexpected: {type(error).__name__}: {error}", failed)
         say("This is a bug in qckm: QCKM_DEBUG=1 shows where.")
         return failed
+
+
+def _words(arguments: list[str] | None) -> list[str]:
+    return sys.argv[1:] if arguments is None else arguments
+
+
+def _failure_of(words: list[str]) -> int:
+    """Return the exit code that says that a command has failed: of those that answer a question, 1 is an answer."""
+    return MISUSED if words[:1] and words[0] in ASKING else FAILED
 
 
 def _failed(words: str, code: int) -> int:

@@ -27,8 +27,11 @@ _done_saving.set()
 _exit_codes: list[int] = []  # of a run that has ended, while what was registered to run at exit does
 
 
-def obey_signals() -> None:
-    """End the run on SIGTERM and, where it is not ignored (nohup), on SIGHUP; called by the main thread, once."""
+def obey_signals(failed: int = 1) -> None:
+    """End the run on SIGTERM and, where it is not ignored (nohup), on SIGHUP; called by the main thread, once.
+
+    `failed` is the exit code of a run that is ended before it takes notice.
+    """
     numbers = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
     noticed = threading.Event()
 
@@ -55,7 +58,7 @@ def obey_signals() -> None:
         else:
             os.write(2, b"qckm: stopped\n")
         remove_leftovers()
-        os._exit(_exit_codes[0] if _exit_codes else 1)
+        os._exit(_exit_codes[0] if _exit_codes else failed)
 
     threading.Thread(target=watch, daemon=True).start()
 
