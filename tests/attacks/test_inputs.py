@@ -259,6 +259,12 @@ def test_9_many_columns_take_little_memory_and_time(folder, ending):
     assert float(said[5]) < 15  # seconds
 
 
+def test_9_the_type_of_many_columns_is_named_once():
+    """NumPy takes up to 30 µs to name one: half a minute for a million columns, before any was refused."""
+    (table,) = open_source(np.zeros((3, 1000))).tables
+    assert len({id(column.kind) for column in table.columns}) == 1
+
+
 def test_9_cells_of_many_columns_are_what_they_are_of_few(folder, monkeypatch):
     text = b'a,b,c\n1,2,3\n"4","5,5",6\n7,8\n\n9,"x\ny",10\n 1e3 ,,-inf\n1,2,3,4\n\xa05,\xc2\xa06,.5'
     Path("odd.csv").write_bytes(text)

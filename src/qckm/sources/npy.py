@@ -52,9 +52,9 @@ class NumpyTable(Table):
     named = False
 
     def __init__(self, layout: Layout, path: str | None = None) -> None:
-        rows, width = layout.shape
+        (rows, width), kind = layout.shape, str(layout.dtype)  # NumPy takes its time to name one
         self.label, self.path, self._layout = path or "array", path, layout
-        self.columns = [Column(str(number), True, str(layout.dtype)) for number in range(width)]
+        self.columns = [Column(str(number), True, kind) for number in range(width)]
         self.n_rows, self.n_bytes = rows, os.path.getsize(path) if path else rows * layout.row_bytes
 
     def read(self, selection: Selection, first_row: int, batch_rows: int) -> Iterator[Chunk]:
