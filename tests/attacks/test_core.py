@@ -65,5 +65,13 @@ def test_5_what_is_no_library_is_said_in_a_sentence(tmp_path):
         assert f"QckmError: {path}: cannot be loaded" in said
 
 
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere the environment is text")
+def test_5_a_name_in_no_encoding_is_said_in_a_sentence():
+    for variable in ("QCKM_CORE", "QCKM_INSTRUCTIONS"):
+        code, said = sketched(**{variable: os.fsdecode(b"\xff.so")})
+        assert code == 1
+        assert "qckm.errors.QckmError" in said.splitlines()[-1]
+
+
 def test_5_an_empty_name_is_no_name():
     assert sketched(QCKM_CORE="") == (0, "2\n")

@@ -92,7 +92,7 @@ def load() -> Any:
         return None
     try:
         library = ctypes.CDLL(path)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # the second: what the system says of a name that is no UTF-8
         raise QckmError(f"{path}: cannot be loaded: {error}. {_REMEDY}") from error
     _require_contract(library, path)
     library.qckm_instructions.restype = ctypes.c_char_p
@@ -103,7 +103,7 @@ def load() -> Any:
         function = getattr(library, f"qckm_{name}")
         function.restype, function.argtypes, function.errcheck = kind, taken, _requiring_success(doing)
     wanted = os.environ.get("QCKM_INSTRUCTIONS")
-    if wanted and not library.qckm_use(wanted.lower().encode()):
+    if wanted and not library.qckm_use(wanted.lower().encode("utf-8", "replace")):
         raise QckmError(
             f"QCKM_INSTRUCTIONS={wanted}: expected numpy, or what this CPU has of avx512vnni, avx512, avx2, ssse3, "
             "neon, plain."
