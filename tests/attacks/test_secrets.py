@@ -12,6 +12,8 @@ import pytest
 import qckm
 from qckm.cli import run
 from qckm.collector.client import Client, Outbox, Undelivered, fetch
+from qckm.collector.database import Database
+from qckm.collector.refusals import Unavailable
 from qckm.common.text import public_name, public_words, without_secrets
 from qckm.errors import CollectorError, SourceError
 from qckm.sources.opening import open_source
@@ -145,6 +147,15 @@ def test_6_a_secret_with_quotes_or_spaces_is_said_no_further(site, folder, capfd
             run(words)
         run(["sketch", "rows.csv", "-k", "2", f"--operator={url}", "-o", "s.qckm", f"--scale={url}"])
     assert SECRET not in "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize("user", [f"me:{SECRET}%zz", f"me:{SECRET} x", f"me:{SECRET}@[127", f"me:ab/{SECRET}"])
+def test_6_what_a_database_says_of_a_password_is_not_repeated(user):
+    """A password with a % that should be %25, which PostgreSQL's library quotes, was in the collector's log."""
+    pytest.importorskip("psycopg")
+    with pytest.raises(Unavailable, match=r"^PostgreSQL: ") as raised:
+        Database(f"postgresql://{user}@127.0.0.1:1/fleet").rows("SELECT 1")
+    assert SECRET not in "".join(traceback.format_exception(raised.value))
 
 
 def test_6_a_password_is_not_taken_for_a_port():

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from qckm.collector.refusals import Unavailable
+from qckm.common.text import public_cause, without_secrets
 from qckm.errors import CollectorError, MissingExtraError
 
 Row = tuple[Any, ...]
@@ -151,7 +152,8 @@ class Database:
             if type(error).__module__.split(".")[0] != "psycopg":
                 raise
             self.close()
-            raise Unavailable(f"PostgreSQL: {str(error).splitlines()[0] if str(error) else error!r}") from error
+            words = without_secrets(str(error).splitlines()[0] if str(error) else repr(error), self.address)
+            raise Unavailable(f"PostgreSQL: {words}") from public_cause(error, self.address)
 
 
 def _is_postgresql(address: str) -> bool:

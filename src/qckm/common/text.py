@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 import unicodedata
 from collections.abc import Mapping, Sequence
 
@@ -167,9 +168,10 @@ def without_secrets(words: str, url: str) -> str:
     return words
 
 
-def tells_secrets(words: str, url: str) -> bool:
-    """Whether a text has any of what a URL's public name leaves out."""
-    return any(part in words for part in _secrets_of(url))
+def public_cause(error: Exception, url: str) -> Exception | None:
+    """Return what an error came of, or none if what Python shows of that has any of what the public name leaves out."""
+    words = "".join(traceback.format_exception(error))
+    return None if any(part in words for part in _secrets_of(url)) else error
 
 
 def _secrets_of(url: str) -> list[str]:

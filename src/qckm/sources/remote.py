@@ -16,7 +16,6 @@ import posixpath
 import re
 import shutil
 import tempfile
-import traceback
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -26,7 +25,7 @@ from urllib.parse import unquote, urlsplit
 
 from qckm.common import memory
 from qckm.common.atomic import expect_leftover, remove_leftover
-from qckm.common.text import format_bytes, public_name, tells_secrets, without_secrets
+from qckm.common.text import format_bytes, public_cause, public_name, without_secrets
 from qckm.errors import MissingExtraError, QckmError, SourceError
 from qckm.sources.raw import is_data
 
@@ -137,20 +136,15 @@ def _naming(address: str) -> Iterator[None]:
     try:
         yield
     except QckmError as error:
-        raise error.within(url) from _cause(error, address)
+        raise error.within(url) from public_cause(error, address)
     except urllib.error.HTTPError as error:
         error.close()  # it is an answer, too
         words = without_secrets(error.reason, address)
-        raise SourceError(f"{url}: the server answers {error.code} {words}.") from _cause(error, address)
+        raise SourceError(f"{url}: the server answers {error.code} {words}.") from public_cause(error, address)
     except Exception as error:  # whatever a store's own library raises
         words = str(getattr(error, "reason", None) or error).strip() or type(error).__name__
         words = without_secrets(words, address)
-        raise SourceError(f"{url}: cannot be fetched: {words}") from _cause(error, address)
-
-
-def _cause(error: Exception, address: str) -> Exception | None:
-    """Return an error, or none if what Python shows of it has secrets of the URL."""
-    return None if tells_secrets("".join(traceback.format_exception(error)), address) else error
+        raise SourceError(f"{url}: cannot be fetched: {words}") from public_cause(error, address)
 
 
 def _open_web(url: str) -> Any:
