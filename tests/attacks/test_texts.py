@@ -130,6 +130,16 @@ def test_10_arrays_and_notes_that_are_there_twice_are_refused(tmp_path):
 ROWS = np.random.default_rng(0).normal(size=(300, 2))
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16])
+def test_10_a_number_of_clusters_may_be_of_a_small_type_of_numpy(kind):
+    """As the greatest of some labels is: products with it overflowed, or were another number in silence."""
+    km = qckm.CompressiveKMeans(kind(3), random_state=0).fit(ROWS)
+    assert np.array_equal(km.cluster_centers_, qckm.CompressiveKMeans(3, random_state=0).fit(ROWS).cluster_centers_)
+    mixture = qckm.CompressiveGaussianMixture(kind(2), random_state=0).fit(ROWS)
+    assert len(mixture.means_) == 2
+
+
 @pytest.mark.parametrize("K", [True, np.True_])
 def test_10_a_number_of_clusters_is_no_truth_value(K):
     op = qckm.SketchOperator.draw(2, 50, 1.0, random_state=0)

@@ -95,8 +95,7 @@ class CompressiveEstimator(BaseEstimator, Generic[Found]):
     @property
     def _n_clusters(self) -> int:
         """The clusters that the scale is chosen for."""
-        count: int = getattr(self, self._counted)
-        return count
+        return int(getattr(self, self._counted))  # whose arithmetic is not that of a NumPy int8
 
     def _require_rows(self, count: float, first_batch: bool = False) -> None:
         """Refuse too few rows; in a first batch, if it sets the scale."""

@@ -219,9 +219,9 @@ class CompressiveGaussianMixture(DensityMixin, CompressiveEstimator[FittedMixtur
         return GaussianDensity(found.weights, found.means, found.covariances)
 
     def _choose_n_frequencies(self, n_features: int) -> int:
-        return choose_mixture_frequencies(n_features, self.n_components, self.covariance_type)
+        return choose_mixture_frequencies(n_features, self._n_clusters, self.covariance_type)
 
     def _decode_sketch(self, hints: Pilot | None) -> FittedMixture:
         if hints is not None and self.init == "sketch":
             hints = hints.without_rows()
-        return fit_mixture(self.sketch_, self.n_components, self.covariance_type, hints, self.n_init, self._seed)
+        return fit_mixture(self.sketch_, self._n_clusters, self.covariance_type, hints, self.n_init, self._seed)

@@ -259,7 +259,7 @@ class CompressiveKMeans(ClusterMixin, CompressiveTransformer[Clustering]):
 
     def _decode_sketch(self, hints: Pilot | None) -> Clustering:
         how = (self.init, self.bounds, self.decoder, self.n_init, self._seed)
-        return decode_hinted(self.sketch_, self.n_clusters, hints, *how)
+        return decode_hinted(self.sketch_, self._n_clusters, hints, *how)
 
     def _label(self, held: HeldRows) -> None:
         """Find the nearest centroids of the rows, and warn of centroids that are no row's nearest."""
