@@ -75,10 +75,13 @@ def check(data: bytes, folder: Path) -> None:
             report = None
         if report is None or not _is_ours(report):
             wrong += 1
-        elif (report.device, report.sequence) not in seen:
-            seen[report.device, report.sequence] = report
-            groups.setdefault((report.kept, len(report.entries)), []).append(report)
-        elif seen[report.device, report.sequence] == report:
+            continue
+        setting = report.kept, len(report.entries)
+        number = report.device, report.sequence, *setting
+        if number not in seen:
+            seen[number] = report
+            groups.setdefault(setting, []).append(report)
+        elif seen[number] == report:
             repeated += 1
         else:
             wrong += 1

@@ -63,7 +63,7 @@ def test_a_scale_is_a_number(scale):
     assert (found, type(found)) == (float(scale), float)
 
 
-@pytest.mark.parametrize("scale", [9e-151, 1.1e150, 0, -1.0, np.nan, np.inf, "1", None, [1.0]])
+@pytest.mark.parametrize("scale", [9e-151, 1.1e150, 0, -1.0, np.nan, np.inf, "1", None, True, [1.0]])
 def test_what_is_no_scale_is_refused(scale):
     with pytest.raises(OperatorError, match="Expected a scale from 1e-150 to"):
         request.as_scale(scale)

@@ -58,6 +58,7 @@ class Task:
         require_sketch(sketch)
         require_positive("n_clusters", n_clusters)
         require_positive("n_init", n_init)
+        n_clusters, n_init = int(n_clusters), int(n_init)  # NumPy's small integers have no products
         require_rows(sketch, "n_clusters", n_clusters, "cannot be decoded")
         n = sketch.operator.n_features
         lower, upper = _box(sketch, bounds)

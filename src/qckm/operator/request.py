@@ -183,7 +183,7 @@ def as_units(units: npt.ArrayLike | None, n: int) -> Floats:
 
 def as_scale(scale: object) -> float:
     """Return a scale whose frequencies and steps are numbers."""
-    if not isinstance(scale, Real) or not SMALLEST <= float(scale) <= 1 / SMALLEST:
+    if isinstance(scale, bool) or not isinstance(scale, Real) or not SMALLEST <= float(scale) <= 1 / SMALLEST:
         raise OperatorError(f"Expected a scale from {SMALLEST} to {1 / SMALLEST}, got {scale!r}: rescale the data.")
     return float(scale)
 

@@ -32,3 +32,10 @@ def test_clompr_begins_at_a_start(sketch):
         for init in (CENTERS, CENTERS + np.array([0.5, -0.5]), None)
     ]
     assert len(set(taken)) == 3
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16])
+def test_small_integers_of_numpy_are_numbers_of_clusters(kind):
+    sketch = qckm.SketchOperator.draw(2, 60, 1.6, random_state=0).sketch(np.random.default_rng(0).normal(size=(500, 2)))
+    plain = qckm.decode(sketch, 3, random_state=0)
+    assert np.array_equal(qckm.decode(sketch, kind(3), n_init=kind(1), random_state=0).centers, plain.centers)

@@ -1,3 +1,4 @@
+import itertools
 import warnings
 
 import numpy as np
@@ -100,6 +101,12 @@ def test_only_as_many_clusters_as_rows_are_tried():
     assert qckm.choose_n_clusters(op.sketch([[1.0, 2.0]]), random_state=0).ks.tolist() == [1]
     with pytest.raises(DecodeError, match="2 row"):
         qckm.choose_n_clusters(op.sketch([[1.0, 2.0]] * 2), ks=[5, 6])
+
+
+@pytest.mark.parametrize("ks", [range(1, 10**12), itertools.count(1), (True, 3)])
+def test_what_cannot_be_meant_is_not_tried(ks):
+    with pytest.raises(DecodeError, match="at most 1000 whole numbers of clusters"):
+        qckm.choose_n_clusters(ring(2), ks)
 
 
 def test_how_is_passed_on_to_decode():

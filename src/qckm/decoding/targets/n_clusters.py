@@ -12,6 +12,7 @@ import operator
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ from qckm.errors import DecodeError, PoorFitWarning, RemarkWarning, SaturationWa
 from qckm.kernels.threads import one_thread
 from qckm.sketch import Sketch
 
+# Numbers that may be tried: each takes a run of k-means or more.
+_MOST_TRIED = 1000
 # Runs of k-means for each number.
 _RUNS = 4
 # Numbers beyond the largest that are tried as well, as shares of it: they show whether the groups have stopped growing.
@@ -146,9 +149,12 @@ def _to_try(sketch: Sketch, ks: Iterable[int]) -> list[int]:
     """Return the numbers of clusters, increasing, that a sketch of so many rows can have."""
     require_sketch(sketch)
     try:
-        tried = sorted({operator.index(K) for K in ks})
+        given = list(islice(ks, _MOST_TRIED + 1))
+        tried = sorted({operator.index(K) for K in given})
     except TypeError as error:
         raise DecodeError(f"Expected numbers of clusters to try, such as range(1, 11), got {ks!r:.80}.") from error
+    if len(given) > _MOST_TRIED or any(isinstance(K, (bool, np.bool_)) for K in given):
+        raise DecodeError(f"Expected at most {_MOST_TRIED} whole numbers of clusters to try, got {ks!r:.80}.")
     if not tried or tried[0] < 1:
         raise DecodeError(f"Expected numbers of clusters >= 1 to try as n_clusters, got {tried or 'none'}.")
     possible = [K for K in tried if sketch.count >= K] if sketch.exact else tried
