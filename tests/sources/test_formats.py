@@ -239,6 +239,15 @@ def test_a_changed_file_is_noticed(table, tmp_path):
 
 
 @pytest.mark.parametrize("index", [pd.Index([30, 10, 20]), pd.Index([30, 10, 20], name="id"), pd.Index(list("xyz"))])
+@pytest.mark.parametrize("write", [write_feather, write_stream])
+def test_a_name_that_is_no_text_is_refused(write, tmp_path):
+    path = tmp_path / "names.arrow"
+    write(pa.table({"abcdwxyz": [1.0]}), path)
+    path.write_bytes(path.read_bytes().replace(b"abcdwxyz", b"abcdwxy\xce"))
+    with pytest.raises(SourceError, match=r"names\.arrow: cannot be read: 'utf-8' codec"):
+        open_source(path)
+
+
 def test_the_index_of_pandas_is_no_feature(tmp_path, index):
     """As op.sketch(frame) has it; it was read like the other columns where it was written to a file."""
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 7.0]}, index=index)

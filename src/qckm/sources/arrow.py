@@ -33,7 +33,8 @@ class BatchesTable(Table):
     @cached_property
     def columns(self) -> list[Column]:  # type: ignore[override]
         """The columns of the batches, and the keys."""
-        return [*columns_of(self._schema), *(Column(name, False, PATH_KEY) for name in self._keys)]
+        with reading(self.label):  # a name may be no text
+            return [*columns_of(self._schema), *(Column(name, False, PATH_KEY) for name in self._keys)]
 
     @abstractmethod
     def _batches(
