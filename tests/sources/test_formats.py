@@ -238,7 +238,6 @@ def test_a_changed_file_is_noticed(table, tmp_path):
         source.require_unchanged()
 
 
-@pytest.mark.parametrize("index", [pd.Index([30, 10, 20]), pd.Index([30, 10, 20], name="id"), pd.Index(list("xyz"))])
 @pytest.mark.parametrize("write", [write_feather, write_stream])
 def test_a_name_that_is_no_text_is_refused(write, tmp_path):
     path = tmp_path / "names.arrow"
@@ -248,6 +247,7 @@ def test_a_name_that_is_no_text_is_refused(write, tmp_path):
         open_source(path)
 
 
+@pytest.mark.parametrize("index", [pd.Index([30, 10, 20]), pd.Index([30, 10, 20], name="id"), pd.Index(list("xyz"))])
 def test_the_index_of_pandas_is_no_feature(tmp_path, index):
     """As op.sketch(frame) has it; it was read like the other columns where it was written to a file."""
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 7.0]}, index=index)
