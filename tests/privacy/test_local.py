@@ -102,6 +102,13 @@ def test_what_reports_spend_adds_up_bit_by_bit_also_as_rho():
     assert ledger.rho == pytest.approx(6 * of_a_bit**2 / 2)  # pure ε is ε²/2-zCDP
 
 
+@pytest.mark.parametrize(("epsilon", "n_bits"), [(1e-6, None), (20.0 * 64, 64)])
+def test_limits_of_a_report_are_allowed(epsilon, n_bits):
+    report = loads(LocalReporter(OP, epsilon, n_bits).report([1.0, 2.0]))
+    assert len(report.entries) == (n_bits or 1)
+    assert report.epsilon <= epsilon
+
+
 def test_reports_of_a_device_are_numbered():
     reporter = LocalReporter(OP, 1.0, device=7)
     assert [loads(reporter.report(ROW)).name for _ in range(3)] == [f"device 7, report {number}" for number in range(3)]
