@@ -104,7 +104,7 @@ mutants: pyproject.toml  ## plant small faults in operator/, sketch/, planning/,
 	$(PYTHON) -m venv .venv-mutants
 	.venv-mutants/bin/python -m pip install --quiet --upgrade pip
 	tests/with-compiler.sh $(abspath .venv-mutants)/bin/python .venv-mutants/bin/python -m pip install --quiet ".[privacy]" "mutmut>=3.8,<4" "pytest<9" pytest-timeout hypothesis duckdb pandas polars
-	QCKM_CORE=$$(cd / && $(abspath .venv-mutants)/bin/python -c "from qckm.kernels import library; print(library.load()._name)") \
+	OMP_NUM_THREADS=1 QCKM_CORE=$$(cd / && $(abspath .venv-mutants)/bin/python -c "from qckm.kernels import library; print(library.load()._name)") \
 	    .venv-mutants/bin/mutmut run --max-children 2 $(or $(MUTANTS),'*3' '*7')
 	$(BIN)/python experiments/mutants.py
 

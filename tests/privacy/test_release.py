@@ -99,6 +99,17 @@ def test_more_that_can_change_means_more_noise(wishes, factor):
     assert math.sqrt(more.sum_variance / usual.sum_variance) == pytest.approx(factor, rel=0.01)
 
 
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_noise_hides_the_count_too_where_it_changes(neighbours, rows):
+    ledger = release(OP.sketch(ROWS), rho=0.5, neighbours=neighbours, rows_per_person=rows).ledger
+    change = OP.n_measurements  # of one row, squared: each sum by one
+    if neighbours == "add-remove":
+        change += ledger.sum_variance / ledger.count_variance  # the count's weight, squared
+    change *= (rows * (2 if neighbours == "replace" else 1)) ** 2
+    assert change <= ledger.sum_variance * 2 * 0.5 < 1.0001 * change
+
+
 def test_the_ledger_says_what_was_asked_for():
     ledger = private(epsilon=0.7, delta=1e-5).ledger
     assert 0.699 < ledger.epsilon_at(1e-5) <= 0.7
