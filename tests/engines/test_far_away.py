@@ -146,7 +146,7 @@ def interrupted(folder, engine):
     """Start a job of a minute, press Ctrl-C when it runs; return the exit code, what was said, and the seconds."""
     rows = np.random.default_rng(0).normal(size=(8_000_000, 3))
     pq.write_table(pa.table(dict(zip(NAMES, rows.T, strict=True))), folder / "many.parquet", row_group_size=20_000)
-    slow = qckm.SketchOperator.draw(3, 50_000, scale=2.0, random_state=0, feature_names=NAMES)
+    slow = qckm.SketchOperator.draw(3, 200_000, scale=2.0, random_state=0, feature_names=NAMES)
     (folder / "slow.qckm").write_bytes(files.dumps(slow.empty()))
     words = qckm_words("sketch", "many.parquet", "--operator", "slow.qckm", "-o", "o.qckm", "--engine", engine)
     job = subprocess.Popen(words, cwd=folder, stderr=subprocess.PIPE, text=True, start_new_session=True)
