@@ -521,6 +521,7 @@ def test_09_a_row_group_of_other_rows_than_its_columns_have_is_refused(tmp_path)
 
     def fewer(footer):
         thrift_trees.find(footer, 4)[2][1][0][2][2] = 24  # the rows of the first group
+        thrift_trees.find(footer, 3)[2] = 49  # and of all
 
     (tmp_path / "well.parquet").write_bytes(other_parquet())
     assert read(tmp_path / "well.parquet").shape == (50, 2)

@@ -238,6 +238,17 @@ def test_a_changed_file_is_noticed(table, tmp_path):
         source.require_unchanged()
 
 
+def test_a_parquet_file_whose_row_groups_lack_rows_is_refused(tmp_path):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"a": np.arange(5.0)}), path)
+    number, more = b"\x16\x0a\x19", b"\x16\x10\x19"  # in the footer's Thrift: field 3, the number of rows; then a list
+    data = path.read_bytes()
+    assert data.count(number) == 1
+    path.write_bytes(data.replace(number, more))
+    with pytest.raises(SourceError, match=r"expected 8 rows, as its footer says, got 5 in its row groups"):
+        open_source(path)
+
+
 @pytest.mark.parametrize("write", [write_feather, write_stream])
 def test_a_name_that_is_no_text_is_refused(write, tmp_path):
     path = tmp_path / "names.arrow"

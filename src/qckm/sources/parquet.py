@@ -27,10 +27,13 @@ class ParquetTable(BatchesTable):
             metadata = file.metadata
             self._schema = file.schema_arrow
             self._groups = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+            rows = metadata.num_rows
         self._keys = {name: key for name, key in _partition_keys(path).items() if name not in self._schema.names}
         self.n_rows = sum(self._groups)
         if not all(0 <= rows <= _MOST_ROWS for rows in self._groups):
             raise SourceError(f"{path}: expected numbers of rows, got {min(self._groups)} to {max(self._groups)}.")
+        if self.n_rows != rows:
+            raise SourceError(f"{path}: expected {rows} rows, as its footer says, got {self.n_rows} in its row groups.")
 
     def _batches(
         self, names: Sequence[str], first_row: int, batch_rows: int
